@@ -5,10 +5,13 @@
 #     EXTERNAL OpenSSL::Crypto            # libraries from outside
 #     HEADERS  queue.h
 #     SOURCES  queue.cpp                  # none: a header-only module
-#     TESTS    queue_test.cpp)            # one test program a module
+#     TESTS    queue_test.cpp             # one test program a module
+#     TEST_DEPS wire/json                 # further modules that only the tests include
+#     TEST_EXTERNAL rapidcheck)           # further libraries of the tests; GoogleTest is always there
 #
 # PURE: no clock, socket, file, thread or environment; `ctest -L arch` checks the archive's symbols.
 # The target is fanfare_core_queue; includes are written from src/: #include "core/queue/queue.h".
+# DEPS are direct: a module names every module whose headers its own files include.
 
 add_library(fanfare_options INTERFACE)
 target_include_directories(fanfare_options INTERFACE "${CMAKE_CURRENT_SOURCE_DIR}/src")
@@ -42,8 +45,51 @@ function(_fanfare_json_list out)
   set(${out} "[${joined}]" PARENT_SCOPE)
 endfunction()
 
+# The files or -l flags behind libraries from outside, for the link guard; imported targets are looked through.
+function(_fanfare_library_files out)
+  set(files "")
+  foreach(item ${ARGN})
+    if(item MATCHES "[$]<")
+      continue()
+    elseif(NOT TARGET ${item})
+      if(item MATCHES "^(-|/)")
+        list(APPEND files "${item}")
+      else()
+        list(APPEND files "-l${item}")
+      endif()
+      continue()
+    endif()
+    get_target_property(aliased ${item} ALIASED_TARGET)
+    if(aliased)
+      set(item ${aliased})
+    endif()
+    get_target_property(type ${item} TYPE)
+    get_target_property(imported ${item} IMPORTED)
+    if(imported AND NOT type STREQUAL "INTERFACE_LIBRARY")
+      get_target_property(location ${item} IMPORTED_LOCATION)
+      get_target_property(configurations ${item} IMPORTED_CONFIGURATIONS)
+      foreach(configuration ${configurations})
+        if(NOT location)
+          get_target_property(location ${item} IMPORTED_LOCATION_${configuration})
+        endif()
+      endforeach()
+      if(location)
+        list(APPEND files "${location}")
+      endif()
+    elseif(NOT imported AND NOT type STREQUAL "INTERFACE_LIBRARY")
+      list(APPEND files "$<TARGET_FILE:${item}>")
+    endif()
+    get_target_property(behind ${item} INTERFACE_LINK_LIBRARIES)
+    if(behind)
+      _fanfare_library_files(files_behind ${behind})
+      list(APPEND files ${files_behind})
+    endif()
+  endforeach()
+  set(${out} "${files}" PARENT_SCOPE)
+endfunction()
+
 function(fanfare_module module)
-  cmake_parse_arguments(ARG "PURE" "" "DEPS;EXTERNAL;HEADERS;SOURCES;TESTS" ${ARGN})
+  cmake_parse_arguments(ARG "PURE" "" "DEPS;EXTERNAL;HEADERS;SOURCES;TESTS;TEST_DEPS;TEST_EXTERNAL" ${ARGN})
   if(ARG_UNPARSED_ARGUMENTS)
     message(FATAL_ERROR "fanfare_module(${module}): unknown arguments: ${ARG_UNPARSED_ARGUMENTS}")
   endif()
@@ -66,7 +112,12 @@ function(fanfare_module module)
 
   if(FANFARE_TESTS AND ARG_TESTS)
     add_executable(${target}_test ${ARG_TESTS})
-    target_link_libraries(${target}_test PRIVATE ${target} GTest::gmock GTest::gtest GTest::gtest_main Threads::Threads)
+    foreach(dep ${ARG_TEST_DEPS})
+      fanfare_target_of(${dep} dep_target)
+      target_link_libraries(${target}_test PRIVATE ${dep_target})
+    endforeach()
+    target_link_libraries(${target}_test PRIVATE ${target} ${ARG_TEST_EXTERNAL} GTest::gmock GTest::gtest
+      GTest::gtest_main Threads::Threads)
     target_compile_definitions(${target}_test PRIVATE FANFARE_SOURCE_DIR="${PROJECT_SOURCE_DIR}")
     gtest_discover_tests(${target}_test DISCOVERY_MODE PRE_TEST DISCOVERY_TIMEOUT 60 TEST_PREFIX "${module}/"
       PROPERTIES LABELS unit TIMEOUT 120)
@@ -74,6 +125,9 @@ function(fanfare_module module)
 
   _fanfare_json_list(deps ${ARG_DEPS})
   _fanfare_json_list(externals ${ARG_EXTERNAL})
+  _fanfare_library_files(libraries ${ARG_EXTERNAL})
+  _fanfare_json_list(libraries ${libraries})
+  _fanfare_json_list(test_deps ${ARG_TEST_DEPS})
   _fanfare_json_list(headers ${ARG_HEADERS})
   _fanfare_json_list(sources ${ARG_SOURCES})
   _fanfare_json_list(tests ${ARG_TESTS})
@@ -84,7 +138,7 @@ function(fanfare_module module)
   endif()
   file(RELATIVE_PATH folder "${PROJECT_SOURCE_DIR}" "${CMAKE_CURRENT_SOURCE_DIR}")
   set_property(GLOBAL APPEND_STRING PROPERTY FANFARE_MODULES
-    "{\"module\": \"${module}\", \"target\": \"${target}\", \"folder\": \"${folder}\", \"pure\": ${pure}, \"archive\": \"${archive}\", \"deps\": ${deps}, \"external\": ${externals}, \"headers\": ${headers}, \"sources\": ${sources}, \"tests\": ${tests}}\n")
+    "{\"module\": \"${module}\", \"target\": \"${target}\", \"folder\": \"${folder}\", \"pure\": ${pure}, \"archive\": \"${archive}\", \"deps\": ${deps}, \"external\": ${externals}, \"libraries\": ${libraries}, \"test_deps\": ${test_deps}, \"headers\": ${headers}, \"sources\": ${sources}, \"tests\": ${tests}}\n")
 endfunction()
 
 # Writes <build>/modules.json, which the architecture guards read.
