@@ -1,0 +1,137 @@
+// HTTP/1.1 requests: the server's parser and the client's writer. No I/O: bytes in, values out.
+//
+// Rule 1: parse() gets everything received since the end of the last request, again and again; it remembers how far it has
+//         looked and never looks at a byte twice, so a sender of single bytes costs no more than another.
+// Rule 2: framing that two readers could understand differently is refused: Content-Length with Transfer-Encoding, differing
+//         lengths, folded lines, bare CR or LF, white space before a colon, an unknown transfer coding.
+// Rule 3: limits hold while reading; an announced body that is too long is refused before any of it is read.
+// Rule 4: nothing is allocated for a request once the parser has warmed up, unless its body is chunked.
+// Source: [RFC 9112], [RFC 9110].
+//
+//   switch (parser.parse(received)) {
+//     case Parse::NeedMore:     break;                                     // receive more
+//     case Parse::SendContinue: send(kContinue); break;                    // then receive more
+//     case Parse::Complete:     handle(parser.request()); received.remove_prefix(parser.consumed()); break;
+//     case Parse::Error:        answer(parser.error()); close(); break;
+//   }
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "wire/http/body.h"
+#include "wire/http/headers.h"
+
+namespace fanfare::wire::http {
+
+struct Limits {
+  std::size_t start_line_bytes_max = 32 * 1024;  ///< request: 414; response: error
+  std::size_t header_count_max = 100;            ///< 431
+  std::size_t header_bytes_max = 32 * 1024;      ///< all fields together, with their line ends: 431
+  std::uint64_t body_bytes_max = 16 * 1024 * 1024;  ///< after decoding: 413
+};
+
+/// One whole request. All views lie in the buffer given to parse(), or in the parser (a chunked body): valid until the
+/// buffer changes or parse() is called again.
+struct Request {
+  std::string_view method;     ///< as sent, case matters: `POST`
+  std::string_view target;     ///< as sent: `/queue?Action=x`, `http://host/queue`, `*`
+  std::string_view path;       ///< `/queue`, still percent-encoded; `/` if an absolute target has none
+  std::string_view query;      ///< what follows the `?`, without it; empty if there is none
+  std::string_view authority;  ///< `host:port` of an absolute target, else the Host field; may be empty
+  int minor_version = 1;       ///< 0 or 1: HTTP/1.0 or HTTP/1.1
+  bool keep_alive = true;      ///< whether the client can use the connection further
+  Headers headers;
+  std::string_view body;       ///< decoded
+};
+
+/// What to answer to a request that cannot be understood; the connection is closed after it.
+struct RequestError {
+  int status;               ///< 400, 413, 414, 431, 501 or 505
+  std::string_view reason;  ///< static text: `Content-Length and Transfer-Encoding exclude each other`
+};
+
+enum class Parse : std::uint8_t {
+  NeedMore,      ///< the request is not whole yet
+  SendContinue,  ///< the client waits for kContinue before it sends the body; reported once
+  Complete,      ///< request() and consumed() are valid; the next parse() begins the next request
+  Error,         ///< error() is valid; every further parse() gives it again
+};
+
+inline constexpr std::string_view kContinue = "HTTP/1.1 100 Continue\r\n\r\n";
+
+/// The parser of one connection. Movable.
+class RequestParser {
+ public:
+  explicit RequestParser(const Limits& limits = {}) : limits_(limits) {}
+
+  /// `buffer` begins where the current request begins: after Complete the caller drops consumed() bytes. The bytes given
+  /// before must still be there, at any address.
+  Parse parse(std::string_view buffer);
+
+  [[nodiscard]] const Request& request() const { return request_; }
+  [[nodiscard]] std::size_t consumed() const { return consumed_; }
+  [[nodiscard]] const RequestError& error() const { return error_; }
+  /// True between requests: nothing of the next one has come. An idle connection may be closed without an answer.
+  [[nodiscard]] bool idle() const { return phase_ == Phase::Start && scanned_ == 0; }
+  /// How many bytes the whole request will have, head included, if it is known already (Content-Length); else 0.
+  /// For sizing the receive buffer.
+  [[nodiscard]] std::size_t expected_bytes() const;
+
+ private:
+  enum class Phase : std::uint8_t { Start, Fields, Body, Complete, Failed };
+  struct Slice {
+    std::uint32_t offset;
+    std::uint32_t size;
+  };
+  struct Field {
+    Slice name;
+    Slice value;
+  };
+  void begin();
+  Parse parse_head(std::string_view buffer);
+  Parse parse_body(std::string_view buffer);
+  bool take_request_line(std::string_view buffer, std::size_t begin, std::size_t end);
+  bool take_framing(std::string_view buffer);
+  bool take_field(std::string_view buffer, std::size_t begin, std::size_t end);
+  void point_into(std::string_view buffer);
+  Parse fail(int status, std::string_view reason);
+
+  Limits limits_;
+  Phase phase_ = Phase::Start;
+  bool continue_wanted_ = false;
+  bool keep_alive_ = true;
+  std::uint8_t minor_version_ = 1;
+  Framing framing_ = Framing::None;
+  std::size_t scanned_ = 0;      // bytes of the buffer that have been looked at
+  std::size_t line_begin_ = 0;   // where the line that is not whole yet begins
+  std::size_t fields_begin_ = 0; // end of the start line
+  std::size_t head_end_ = 0;     // first byte of the body
+  std::uint64_t length_ = 0;
+  Slice method_{};
+  Slice target_{};
+  std::vector<Field> fields_;
+  std::vector<Header> headers_;
+  BodyDecoder decoder_;
+  std::string decoded_;          // a chunked body, decoded
+  Request request_;
+  std::size_t consumed_ = 0;
+  RequestError error_{};
+};
+
+/// What append_request() writes. `Host` comes first; `Content-Length` is added when there is a body or the method is POST,
+/// PUT or PATCH. CR, LF and NUL in field values become spaces.
+struct RequestHead {
+  std::string_view method;
+  std::string_view target;  ///< `/path?query`, encoded; it is not changed
+  std::string_view host;    ///< `host` or `host:port`
+  std::span<const Header> headers;
+};
+
+void append_request(std::string& out, const RequestHead& head, std::string_view body);
+
+}  // namespace fanfare::wire::http
