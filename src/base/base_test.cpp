@@ -27,8 +27,8 @@ TEST(Iso8601, ReadsWhatItWritesAndOffsets) {
 }
 
 TEST(Iso8601, RefusesWhatIsNoTime) {
-  for (const char* bad : {"", "2025", "2025-02-30T00:00:00Z", "2025-01-01T24:00:00Z", "2025-01-01T00:00:00", "2025-01-01T00:00:00.Z",
-                          "2025-01-01T00:00:00Zx"})
+  for (const char* bad : {"", "2025", "2025-02-30T00:00:00Z", "2025-01-01T24:00:00Z", "2025-01-01T00:00:00",
+                          "2025-01-01T00:00:00.Z", "2025-01-01T00:00:00Zx"})
     EXPECT_EQ(parse_iso8601(bad), std::nullopt) << bad;
 }
 
@@ -38,7 +38,8 @@ TEST(Duration, ReadsAndWritesConfigurationForm) {
   EXPECT_EQ(parse_duration("14d"), 336h);
   EXPECT_EQ(format_duration(90min), "1h30m");
   EXPECT_EQ(format_duration(0ms), "0s");
-  for (const char* bad : {"", "5", "s", "1m1h", "1s1s", "-1s", "1 s", "1w"}) EXPECT_EQ(parse_duration(bad), std::nullopt) << bad;
+  for (const char* bad : {"", "5", "s", "1m1h", "1s1s", "-1s", "1 s", "1w"})
+    EXPECT_EQ(parse_duration(bad), std::nullopt) << bad;
 }
 
 TEST(Uuid, TextAndBytesAgree) {

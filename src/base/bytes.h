@@ -9,7 +9,8 @@
 
 namespace fanfare {
 
-static_assert(std::endian::native == std::endian::little, "durable formats are little-endian; add byte swaps for this machine");
+static_assert(std::endian::native == std::endian::little,
+              "durable formats are little-endian; add byte swaps for this machine");
 
 template <class Integer>
 void append_le(std::string& out, Integer value) {
@@ -29,7 +30,8 @@ Integer load_le(const char* at) {
 /// Big-endian, as network formats and the MD5 of message attributes want it.
 inline void append_be32(std::string& out, std::uint32_t value) { append_le(out, __builtin_bswap32(value)); }
 
-/// Reads a buffer from front to back. After the first read beyond the end, ok() is false and all reads give zero or empty.
+/// Reads a buffer from front to back. After the first read beyond the end, ok() is false and all reads give zero or
+/// empty.
 class ByteReader {
  public:
   explicit ByteReader(std::string_view bytes) : rest_(bytes) {}

@@ -30,7 +30,7 @@ std::uint64_t Rng::next() {
 
 std::uint64_t Rng::below(std::uint64_t bound) {
   FANFARE_ASSERT(bound >= 1);
-  const std::uint64_t threshold = (0 - bound) % bound;  // rejects the uneven rest, so that every value is equally likely
+  const std::uint64_t threshold = (0 - bound) % bound;  // rejects the uneven rest: every value is equally likely
   for (;;) {
     const std::uint64_t value = next();
     if (value >= threshold) return value % bound;

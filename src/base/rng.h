@@ -1,5 +1,6 @@
-// The two sources of randomness, told apart by name. Rng: jitter, workloads, simulation; seeded, the same numbers on every
-// machine. Secrets: receipt handles, tokens, message ids; from the operating system in production, seeded in simulation.
+// The two sources of randomness, told apart by name. Rng: jitter, workloads, simulation; seeded, the same numbers on
+// every machine. Secrets: receipt handles, tokens, message ids; from the operating system in production, seeded in
+// simulation.
 // std::*_distribution is banned: it differs between libraries.
 #pragma once
 

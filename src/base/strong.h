@@ -31,5 +31,7 @@ class Strong {
 
 template <class Tag>
 struct std::hash<fanfare::Strong<Tag>> {
-  std::size_t operator()(const fanfare::Strong<Tag>& value) const noexcept { return std::hash<std::string>{}(value.str()); }
+  std::size_t operator()(const fanfare::Strong<Tag>& value) const noexcept {
+    return std::hash<std::string>{}(value.str());
+  }
 };
