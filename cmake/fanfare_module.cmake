@@ -137,8 +137,11 @@ function(fanfare_module module)
     set(pure false)
   endif()
   file(RELATIVE_PATH folder "${PROJECT_SOURCE_DIR}" "${CMAKE_CURRENT_SOURCE_DIR}")
-  set_property(GLOBAL APPEND_STRING PROPERTY FANFARE_MODULES
-    "{\"module\": \"${module}\", \"target\": \"${target}\", \"folder\": \"${folder}\", \"pure\": ${pure}, \"archive\": \"${archive}\", \"deps\": ${deps}, \"external\": ${externals}, \"libraries\": ${libraries}, \"test_deps\": ${test_deps}, \"headers\": ${headers}, \"sources\": ${sources}, \"tests\": ${tests}}\n")
+  set(entry "\"module\": \"${module}\", \"target\": \"${target}\", \"folder\": \"${folder}\", \"pure\": ${pure}, "
+    "\"archive\": \"${archive}\", \"deps\": ${deps}, \"external\": ${externals}, \"libraries\": ${libraries}, "
+    "\"test_deps\": ${test_deps}, \"headers\": ${headers}, \"sources\": ${sources}, \"tests\": ${tests}")
+  list(JOIN entry "" entry)
+  set_property(GLOBAL APPEND_STRING PROPERTY FANFARE_MODULES "{${entry}}\n")
 endfunction()
 
 # Writes <build>/modules.json, which the architecture guards read.

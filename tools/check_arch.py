@@ -27,6 +27,7 @@ import tempfile
 # --- The table of layers ------------------------------------------------------------------------------------------
 # Which modules a module may name in DEPS. A trailing /* means every module of that folder. Arrows go only down;
 # siblings do not know each other. wire/json and wire/digest are the two folders of wire that its others may use.
+# fmt: off
 MAY_INCLUDE = {
     "base": [],
     "wire/json": ["base"],
@@ -54,8 +55,8 @@ MAY_INCLUDE = {
 # A place is a module, a folder of modules with /*, or "tests" for *_test.cpp files everywhere and tests/.
 CONFINED_HEADERS = [
     (r"simdjson(/.*)?(\.h)?", ["wire/json .cpp"], "use wire/json/*.h; simdjson itself stays in wire/json's .cpp files"),
-    (r"boost/asio(/.*|\.hpp)", ["net", "sdk", "server"], "Asio stays in net, sdk and server: pass values in, or move the"
-     " code there"),
+    (r"boost/asio(/.*|\.hpp)", ["net", "sdk", "server"], "Asio stays in net, sdk and server: pass values in, or"
+     " move the code there"),
     (r"boost/beast(/.*|\.hpp)", ["tests"], "Beast is an oracle for *_test.cpp files only: use wire/http or"
      " wire/websocket"),
     (r"sqlite3(ext)?\.h", ["store", "store/*"], "only store knows SQL: go through store's port"),
@@ -99,22 +100,24 @@ IMPURE_SYMBOLS = [
     (r"(socket|socketpair|connect|bind|listen|accept4?|send(to|msg|mmsg)?|recv(from|msg|mmsg)?|getaddrinfo"
      r"|gethostbyname|poll|ppoll|select|epoll_\w+|eventfd|timerfd_\w+|io_uring_\w+|shutdown|getsockname|setsockopt)",
      "a socket", "move the code to net or server, or pass the bytes in"),
-    (r"(open(at)?|creat|close|read|write|p?readv?|p?writev?|fopen|fdopen|freopen|fclose|fread|fwrite|fgets|fputs|getline"
-     r"|f?stat|lstat|statx|unlink|rename|mkdir|opendir|readdir|fsync|fdatasync|mmap|munmap|mkstemp|ftruncate"
+    (r"(open(at)?|creat|close|read|write|p?readv?|p?writev?|fopen|fdopen|freopen|fclose|fread|fwrite|fgets|fputs"
+     r"|getline|f?stat|lstat|statx|unlink|rename|mkdir|opendir|readdir|fsync|fdatasync|mmap|munmap|mkstemp|ftruncate"
      r"|fallocate|posix_fallocate|lseek)(64)?(_chk)?(64)?"
      r"|std::(__cxx11::)?(basic_)?(i|o)?f(ile)?(stream|buf).*|std::filesystem::.*|std::basic_filebuf.*",
      "a file", "move the code to journal, store or server, or pass the content in"),
     (r"(printf|fprintf|vprintf|vfprintf|puts|putchar|fputc|perror|stdout|stderr|stdin|fflush|__printf_chk"
-     r"|__fprintf_chk|__vfprintf_chk)|std::(cout|cerr|clog|cin|wcout|wcerr)|std::ios_base::Init::.*|fmt::v\d+::v?print\(.*",
+     r"|__fprintf_chk|__vfprintf_chk)|std::(cout|cerr|clog|cin|wcout|wcerr)|std::ios_base::Init::.*"
+     r"|fmt::v\d+::v?print\(.*",
      "standard input or output", "return the value; server and cli print and log"),
     (r"pthread_(create|join|mutex_\w+|cond_\w+|rwlock_\w+|detach)|std::thread::.*|std::condition_variable.*"
-     r"|std::this_thread::.*|sched_yield|nanosleep|usleep|sleep|fork|v?fork|exec\w+|system|popen|kill|signal|sigaction",
+     r"|std::this_thread::.*|sched_yield|nanosleep|usleep|sleep|v?fork|exec\w+|system|popen|kill|signal|sigaction",
      "a thread or process", "leave threads to the shell; who owns a core decides how it is shared"),
     (r"(secure_)?getenv|setenv|environ|__environ|sysconf|getpid|uname|gethostname", "the environment",
      "only server and cli read configuration and environment: pass the value in"),
-    (r"(rand|srand|random|srandom|rand_r|drand48|getrandom|getentropy|arc4random\w*)|std::random_device::.*|RAND_\w+",
-     "randomness", "take a fanfare::Rng& or fanfare::Secrets& as an argument"),
+    (r"(rand|srand|random|srandom|rand_r|drand48|getrandom|getentropy|arc4random\w*)|std::random_device::.*"
+     r"|RAND_\w+", "randomness", "take a fanfare::Rng& or fanfare::Secrets& as an argument"),
 ]
+# fmt: on
 # What a pure module may ask for all the same.
 IMPURE_ALLOWED = {
     "base": {"stderr", "fprintf", "__fprintf_chk", "fwrite", "fputs", "fflush"},  # a failed assertion says why
@@ -155,7 +158,9 @@ TOKEN = re.compile(
       |(?P<raw>(?:u8|[uUL])?R"(?P<tag>[^()\s\\"]{0,16})\(.*?\)(?P=tag)")
       |(?P<string>"(?:\\.|[^"\\\n])*")
       |(?P<number>\b\d(?:'?[\w.])*)
-      |(?P<char>'(?:\\.|[^'\\\n])*')""", re.DOTALL | re.VERBOSE)
+      |(?P<char>'(?:\\.|[^'\\\n])*')""",
+    re.DOTALL | re.VERBOSE,
+)
 INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*(?:"([^"\n]+)"|<([^>\n]+)>)', re.MULTILINE)
 
 
@@ -166,19 +171,19 @@ class Source:
         with open(path, encoding="utf-8", errors="replace") as file:
             text = file.read()
         self.includes = []  # (line, name, quoted)
-        self.strings = []   # (line, literal)
+        self.strings = []  # (line, literal)
         code, at = [], 0
         for match in TOKEN.finditer(text):
             if match.group("number"):
                 continue
-            code.append(text[at:match.start()])
+            code.append(text[at : match.start()])
             at = match.end()
             line = text.count("\n", 0, match.start()) + 1
             blank = "\n" * match.group(0).count("\n")
             if match.group("comment"):
                 code.append(blank or " ")
                 continue
-            before = text[text.rfind("\n", 0, match.start()) + 1:match.start()]
+            before = text[text.rfind("\n", 0, match.start()) + 1 : match.start()]
             if re.fullmatch(r"[ \t]*#[ \t]*include[ \t]*", before):
                 code.append(match.group(0))
                 continue
@@ -249,19 +254,35 @@ def check_includes(root, build):
         if not module["folder"].startswith("src/"):
             continue  # sim, examples and tests may use any module
         if allowed is None:
-            findings.append(Finding(f"{where}: module {name} stands in no row of the table of layers: add it to MAY_INCLUDE in"
-                                    " tools/check_arch.py and to the table in ARCHITECTURE.md"))
+            findings.append(
+                Finding(
+                    f"{where}: module {name} stands in no row of the table of layers: add it to MAY_INCLUDE in"
+                    " tools/check_arch.py and to the table in ARCHITECTURE.md"
+                )
+            )
             continue
         for dep in module["deps"]:
             if dep not in by_name:
-                findings.append(Finding(f"{where}: {name} names {dep} in DEPS, which no fanfare_module() call declares:"
-                                        " mend the name"))
+                findings.append(
+                    Finding(
+                        f"{where}: {name} names {dep} in DEPS, which no fanfare_module() call declares:"
+                        " mend the name"
+                    )
+                )
             elif not any(module_matches(dep, pattern) for pattern in allowed):
-                findings.append(Finding(f"{where}: {name} names {dep} in DEPS; {may(name)}: move the code to a module above"
-                                        " both, or pass the value in"))
+                findings.append(
+                    Finding(
+                        f"{where}: {name} names {dep} in DEPS; {may(name)}: move the code to a module above"
+                        " both, or pass the value in"
+                    )
+                )
 
-    listed = {os.path.normpath(f"{m['folder']}/{file}"): m["module"]
-              for m in modules for kind in ("headers", "sources", "tests") for file in m[kind]}
+    listed = {
+        os.path.normpath(f"{m['folder']}/{file}"): m["module"]
+        for m in modules
+        for kind in ("headers", "sources", "tests")
+        for file in m[kind]
+    }
     headers = {}  # what may stand in an #include -> the file
     for module in modules:
         for header in module["headers"]:
@@ -282,40 +303,70 @@ def check_includes(root, build):
                     findings.append(Finding(f"{at} includes {included}: {remedy}"))
             if not quoted:
                 if os.path.exists(os.path.join(root, "src", included)):
-                    findings.append(Finding(f'{at} includes <{included}>, a file of this repository: write #include "{included}"'))
+                    findings.append(
+                        Finding(f'{at} includes <{included}>, a file of this repository: write #include "{included}"')
+                    )
                 continue
             target = resolve(root, build, path, included, headers)
             if target is None:
-                findings.append(Finding(f'{at} includes "{included}", which is no file of this repository: write it from src/'
-                                        ' ("core/queue/queue.h"), or #include <...> for a library\'s header'))
+                findings.append(
+                    Finding(
+                        f'{at} includes "{included}", which is no file of this repository: write it from src/'
+                        ' ("core/queue/queue.h"), or #include <...> for a library\'s header'
+                    )
+                )
                 continue
             other = owner(target)
             if module is None or other == name or target == "":
                 continue
             if other is None:
-                findings.append(Finding(f"{at} includes {included}, which belongs to no module: declare it by a"
-                                        " fanfare_module() call"))
+                findings.append(
+                    Finding(
+                        f"{at} includes {included}, which belongs to no module: declare it by a"
+                        " fanfare_module() call"
+                    )
+                )
             elif other in module["deps"] or (is_test(path) and other in module.get("test_deps", [])):
                 continue
             elif is_test(path):
-                findings.append(Finding(f"{at} includes {included} of {other}, which {name} names neither in DEPS nor in"
-                                        f" TEST_DEPS: add TEST_DEPS {other} to {module['folder']}/CMakeLists.txt"))
+                findings.append(
+                    Finding(
+                        f"{at} includes {included} of {other}, which {name} names neither in DEPS nor in"
+                        f" TEST_DEPS: add TEST_DEPS {other} to {module['folder']}/CMakeLists.txt"
+                    )
+                )
             elif path.startswith("src/") and not any(module_matches(other, p) for p in allowed_deps(name) or []):
-                findings.append(Finding(f"{at} includes {included}; {may(name)}: move the code to a module above both"
-                                        " (server composes), or pass the value in"))
+                findings.append(
+                    Finding(
+                        f"{at} includes {included}; {may(name)}: move the code to a module above both"
+                        " (server composes), or pass the value in"
+                    )
+                )
             else:
-                findings.append(Finding(f"{at} includes {included} of {other}, which {name} does not name: add {other} to DEPS"
-                                        f" in {module['folder']}/CMakeLists.txt"))
+                findings.append(
+                    Finding(
+                        f"{at} includes {included} of {other}, which {name} does not name: add {other} to DEPS"
+                        f" in {module['folder']}/CMakeLists.txt"
+                    )
+                )
         for pattern, places, remedy in CONFINED_WORDS:
             for line, word in source.lines_with(pattern):
                 if not stands_in(places, name, path):
                     findings.append(Finding(f"{path}:{line} uses {word.rstrip('( ')}: {remedy}"))
-        if path.startswith("src/") and not stands_in(AWS_SPELLINGS_IN, name, path) and not AWS_SPELLINGS_FILES.match(path):
+        if (
+            path.startswith("src/")
+            and not stands_in(AWS_SPELLINGS_IN, name, path)
+            and not AWS_SPELLINGS_FILES.match(path)
+        ):
             for line, literal in source.strings:
                 spelling = AWS_SPELLINGS.search(literal)
                 if spelling:
-                    findings.append(Finding(f"{path}:{line} spells \"{spelling.group(0)}\" as AWS does; only wire and api know"
-                                            " AWS's spellings: move the text to api, or use our own word"))
+                    findings.append(
+                        Finding(
+                            f'{path}:{line} spells "{spelling.group(0)}" as AWS does; only wire and api know'
+                            " AWS's spellings: move the text to api, or use our own word"
+                        )
+                    )
     return findings
 
 
@@ -329,8 +380,12 @@ def orphan(path, module, listed):
     if path in listed or path.endswith(("_bench.cpp", "/main.cpp")):
         return []
     kind = "TESTS" if is_test(path) else "HEADERS" if path.endswith((".h", ".hpp")) else "SOURCES"
-    return [Finding(f"{path} is in no list of module {module['module']}: add it to {kind} in {module['folder']}/CMakeLists.txt,"
-                    " or delete it")]
+    return [
+        Finding(
+            f"{path} is in no list of module {module['module']}: add it to {kind} in {module['folder']}/CMakeLists.txt,"
+            " or delete it"
+        )
+    ]
 
 
 def resolve(root, build, path, included, headers):
@@ -341,8 +396,12 @@ def resolve(root, build, path, included, headers):
     for candidate in candidates:
         if os.path.isfile(os.path.join(root, candidate)):
             return os.path.normpath(candidate)
-    generated = [os.path.join(build, included), os.path.join(build, "src", included), os.path.join(build, "generated", included),
-                 os.path.join(build, os.path.dirname(path), included)]
+    generated = [
+        os.path.join(build, included),
+        os.path.join(build, "src", included),
+        os.path.join(build, "generated", included),
+        os.path.join(build, os.path.dirname(path), included),
+    ]
     return "" if any(os.path.isfile(g) for g in generated) else None
 
 
@@ -357,6 +416,7 @@ def transitive_deps(name, by_name):
                 seen.add(dep)
                 visit(dep)
                 order.append(dep)
+
     visit(name)
     return list(reversed(order))
 
@@ -405,7 +465,9 @@ def check_link(root, build, compiler):
             return [missing]
         deps = transitive_deps(module["module"], by_name)
         archives = [by_name[d]["archive"] for d in deps if by_name[d]["archive"]]
-        libraries = list(dict.fromkeys(lib for n in [module["module"], *deps] for lib in by_name[n].get("libraries", [])))
+        libraries = list(
+            dict.fromkeys(lib for n in [module["module"], *deps] for lib in by_name[n].get("libraries", []))
+        )
         proof = [stamp([archive, *archives]), libraries, compiler]
         if cache.fine.get(archive) == proof:
             return []
@@ -413,18 +475,40 @@ def check_link(root, build, compiler):
             main = os.path.join(folder, "main.cpp")
             with open(main, "w", encoding="utf-8") as file:
                 file.write("int main() {}\n")
-            command = [*shlex.split(compiler), main, "-o", os.path.join(folder, "linked"), "-Wl,--whole-archive", archive,
-                       "-Wl,--no-whole-archive", "-Wl,--start-group", *archives, "-Wl,--end-group", *libraries]
-            done = subprocess.run(command, capture_output=True, text=True, env={**os.environ, "LC_ALL": "C"}, check=False)
+            command = [
+                *shlex.split(compiler),
+                main,
+                "-o",
+                os.path.join(folder, "linked"),
+                "-Wl,--whole-archive",
+                archive,
+                "-Wl,--no-whole-archive",
+                "-Wl,--start-group",
+                *archives,
+                "-Wl,--end-group",
+                *libraries,
+            ]
+            done = subprocess.run(
+                command, capture_output=True, text=True, env={**os.environ, "LC_ALL": "C"}, check=False
+            )
         if done.returncode == 0:
             cache.fine[archive] = proof
             return []
         undefined = list(dict.fromkeys(re.findall(r"undefined (?:reference to|symbol:) [`']?([^'\n]+)", done.stderr)))
         if not undefined:
-            return [Finding(f"{module['module']} does not link by itself: {' '.join(command)}\n{done.stderr.strip()[:2000]}")]
-        return [Finding(f"{module['module']} uses {symbol}, which neither its DEPS nor its EXTERNAL libraries hold: add the"
-                        f" module or library to {module['folder']}/CMakeLists.txt if the layers allow it, else move the code")
-                for symbol in undefined[:10]]
+            return [
+                Finding(
+                    f"{module['module']} does not link by itself: {' '.join(command)}\n{done.stderr.strip()[:2000]}"
+                )
+            ]
+        return [
+            Finding(
+                f"{module['module']} uses {symbol}, which neither its DEPS nor its EXTERNAL libraries hold: add the"
+                f" module or library to {module['folder']}/CMakeLists.txt if the layers allow it, else move the code"
+            )
+            for symbol in undefined[:10]
+        ]
+
     return run_two_at_a_time(link, modules, cache)
 
 
@@ -440,8 +524,9 @@ def run_two_at_a_time(check, items, cache):
 # --- purity --------------------------------------------------------------------------------------------------------
 def undefined_symbols(archive):
     """(member, demangled symbol) of everything the archive asks for and does not hold itself."""
-    done = subprocess.run(["nm", "-C", "-A", archive], capture_output=True, text=True, env={**os.environ, "LC_ALL": "C"},
-                          check=False)
+    done = subprocess.run(
+        ["nm", "-C", "-A", archive], capture_output=True, text=True, env={**os.environ, "LC_ALL": "C"}, check=False
+    )
     wanted, defined = [], set()
     for line in done.stdout.splitlines():
         match = re.match(r".*?([^/:]+\.o):\s*([0-9a-f]{8,})?\s+(\w) (.+)$", line)
@@ -479,6 +564,7 @@ def check_purity(build):
         if not findings:
             cache.fine[module["archive"]] = proof
         return findings
+
     return run_two_at_a_time(look, modules, cache)
 
 
@@ -491,8 +577,12 @@ def compile_flags(root, build):
     for entry in sorted(commands, key=lambda e: e["file"].endswith("_test.cpp")):
         path = os.path.relpath(entry["file"], root)
         words = shlex.split(entry["command"])
-        while words and ("=" in words[0] and not words[0].startswith("-") or words[0].endswith(("ccache", "cmake", "env"))
-                         or words[0] in ("-E",)):
+        while words and (
+            "=" in words[0]
+            and not words[0].startswith("-")
+            or words[0].endswith(("ccache", "cmake", "env"))
+            or words[0] in ("-E",)
+        ):
             words.pop(0)  # a launcher and its settings
         kept, skip = [], False
         for word in words:
@@ -530,10 +620,16 @@ def check_headers(root, build):
         path = os.path.join(root, module["folder"], header)
         shown = os.path.normpath(f"{module['folder']}/{header}")
         if not os.path.isfile(path):
-            return [Finding(f"{module['folder']}/CMakeLists.txt: HEADERS names {header}, which is not there: mend the name")]
+            return [
+                Finding(f"{module['folder']}/CMakeLists.txt: HEADERS names {header}, which is not there: mend the name")
+            ]
         command = flags.get(module["folder"]) or flags.get("src/base") or flags.get("src")
         if command is None:
-            return [Finding(f"{shown}: no compile command for {module['folder']} in {build}/compile_commands.json: configure again")]
+            return [
+                Finding(
+                    f"{shown}: {build}/compile_commands.json has no command for {module['folder']}: configure again"
+                )
+            ]
         known = cache.fine.get(shown)
         if known and known["command"] == command and all(os.path.isfile(f) for f in known["files"]):
             if known["proof"] == digest(known["files"], content):
@@ -542,16 +638,27 @@ def check_headers(root, build):
             unit, depfile = os.path.join(folder, "alone.cpp"), os.path.join(folder, "alone.d")
             with open(unit, "w", encoding="utf-8") as file:
                 file.write(f'#include "{path}"\n')
-            done = subprocess.run([*command, "-fsyntax-only", "-MD", "-MF", depfile, unit], capture_output=True, text=True,
-                                  cwd=build, env={**os.environ, "LC_ALL": "C"}, check=False)
+            done = subprocess.run(
+                [*command, "-fsyntax-only", "-MD", "-MF", depfile, unit],
+                capture_output=True,
+                text=True,
+                cwd=build,
+                env={**os.environ, "LC_ALL": "C"},
+                check=False,
+            )
             if done.returncode != 0:
                 said = "\n".join(done.stderr.replace(unit, "(a file with this include alone)").splitlines()[:12])
-                return [Finding(f"{shown} does not compile by itself: include in it what it uses, or forward-declare\n{said}")]
+                return [
+                    Finding(
+                        f"{shown} does not compile by itself: include in it what it uses, or forward-declare\n{said}"
+                    )
+                ]
             with open(depfile, encoding="utf-8") as file:
                 named = file.read().split(":", 1)[1].replace("\\\n", " ").split()
             files = sorted({os.path.normpath(os.path.join(build, f)) for f in named} - {unit})
         cache.fine[shown] = {"command": command, "files": files, "proof": digest(files, content)}
         return []
+
     items = [(m, h) for m in modules for h in m["headers"] if h.endswith((".h", ".hpp"))]
     return run_two_at_a_time(compiles, items, cache)
 
@@ -564,7 +671,9 @@ def digest(files, content):
 def main(arguments=None):
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("guard", choices=["includes", "link", "purity", "headers"])
-    parser.add_argument("--root", default=os.path.dirname(os.path.dirname(os.path.abspath(__file__))), help="the repository")
+    parser.add_argument(
+        "--root", default=os.path.dirname(os.path.dirname(os.path.abspath(__file__))), help="the repository"
+    )
     parser.add_argument("--build", default=None, help="the build folder; <root>/build/dev by default")
     parser.add_argument("--compiler", default="c++", help="compiler with its sanitizer flags, for `link`")
     options = parser.parse_args(arguments)
