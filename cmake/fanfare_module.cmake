@@ -31,6 +31,12 @@ endif()
 
 set_property(GLOBAL PROPERTY FANFARE_MODULES "")
 
+# `cmake --build --preset asan --target fanfare_tests` builds every test program and nothing else. A test program that
+# fanfare_module() does not make joins by add_dependencies(fanfare_tests <target>).
+if(FANFARE_TESTS)
+  add_custom_target(fanfare_tests)
+endif()
+
 function(fanfare_target_of module out)
   string(REPLACE "/" "_" name "${module}")
   set(${out} "fanfare_${name}" PARENT_SCOPE)
@@ -118,6 +124,7 @@ function(fanfare_module module)
     endforeach()
     target_link_libraries(${target}_test PRIVATE ${target} ${ARG_TEST_EXTERNAL} GTest::gmock GTest::gtest
       GTest::gtest_main Threads::Threads)
+    add_dependencies(fanfare_tests ${target}_test)
     target_compile_definitions(${target}_test PRIVATE FANFARE_SOURCE_DIR="${PROJECT_SOURCE_DIR}")
     gtest_discover_tests(${target}_test DISCOVERY_MODE PRE_TEST DISCOVERY_TIMEOUT 60 TEST_PREFIX "${module}/"
       PROPERTIES LABELS unit TIMEOUT 120)
