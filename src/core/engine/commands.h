@@ -1,0 +1,521 @@
+// What the engine can be told and what it answers: all inputs, replies and errors, as values.
+//
+// Rule 1: inputs may hold views (string_view, span); they are valid during the call of Engine::handle and no longer.
+// Rule 2: replies may hold views into the engine (resident message bytes, names); they are valid until the next call of
+//         Engine::handle. Whoever needs them longer copies.
+// Rule 3: ranges and spellings are checked before: a value of these types is in range. What depends on state
+//         (does the queue exist, is the type of queue right) is checked here.
+// A new action: a command here, its reply below, a decision in engine_*.cpp, a record if it changes state.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "base/ids.h"
+#include "base/log_position.h"
+#include "base/time.h"
+#include "core/message/content.h"
+#include "core/queue/names.h"
+#include "core/queue/settings.h"
+#include "core/topic/filter_policy.h"
+#include "core/topic/names.h"
+#include "core/topic/settings.h"
+#include "policy/policy.h"
+
+namespace fanfare::engine {
+
+using queue::QueueId;
+using queue::QueueKey;
+using queue::QueueKeyView;
+using queue::ReceiptHandle;
+using queue::SequenceNumber;
+using topic::SubscriptionId;
+using topic::SubscriptionKeyView;
+using topic::TopicId;
+using topic::TopicKey;
+using topic::TopicKeyView;
+
+/// The shell's token for one request; comes back in the reply. Unique among the requests that are not answered yet.
+struct CallerId {
+  std::uint64_t value = 0;
+  friend constexpr auto operator<=>(const CallerId&, const CallerId&) = default;
+};
+
+/// Who asks, and what the shell already knows about the permission.
+struct Caller {
+  CallerId id;
+  policy::Principal principal;
+  /// What the caller's own identity policies say about this action and resource. A resource's policy is the engine's
+  /// part: ExplicitDeny on either side refuses; inside one account Allow on either side admits; across accounts both must.
+  policy::Verdict identity = policy::Verdict::Allow;
+  /// Condition keys of the request that are not derived from the principal: aws:SourceIp, aws:SecureTransport, ...
+  std::span<const policy::ContextEntry> context;
+};
+
+/// {"team", "search"}
+struct Tag {
+  std::string_view key;
+  std::string_view value;
+};
+using OwnedTag = std::pair<std::string, std::string>;
+
+// ---- Commands on queues -------------------------------------------------------------------------------------------
+
+/// Makes a queue, or finds the one of this name if nothing given differs. FIFO names need changes.fifo == true and the
+/// other way round. Reply: QueueFound. Errors: QueueExistsWithOtherAttributes (attribute), QueueDeletedRecently,
+/// NameAndTypeDisagree, BadPolicy, FifoAttributeOnStandardQueue, DeadLetterQueueMissing, ... [SQS CreateQueue]
+struct CreateQueue {
+  QueueKeyView queue;
+  queue::AttributeChanges attributes;
+  std::span<const Tag> tags;  ///< used only when the queue is made
+};
+/// Reply: QueueFound. [SQS GetQueueUrl]
+struct FindQueue {
+  QueueKeyView queue;
+};
+/// Queues of one account and region in the order of their names. Reply: QueueNames. [SQS ListQueues]
+struct ListQueues {
+  std::string_view account;
+  std::string_view region;
+  std::string_view prefix;
+  std::string_view after;    ///< names behind this one; empty: from the start
+  std::size_t limit = 1000;  ///< at least 1
+};
+/// Reply: Done. Waiting receives get QueueDoesNotExist. [SQS DeleteQueue]
+struct DeleteQueue {
+  QueueKeyView queue;
+};
+/// Reply: QueueDescription. [SQS GetQueueAttributes]
+struct DescribeQueue {
+  QueueKeyView queue;
+};
+/// Reply: Done. Nothing is changed when one of the changes is refused. [SQS SetQueueAttributes]
+struct ChangeQueue {
+  QueueKeyView queue;
+  queue::AttributeChanges attributes;
+};
+/// Reply: Tags. [SQS ListQueueTags]
+struct ListQueueTags {
+  QueueKeyView queue;
+};
+/// Reply: Done; TooManyTags beyond 50. [SQS TagQueue]
+struct TagQueue {
+  QueueKeyView queue;
+  std::span<const Tag> tags;
+};
+/// Reply: Done. [SQS UntagQueue]
+struct UntagQueue {
+  QueueKeyView queue;
+  std::span<const std::string_view> keys;
+};
+/// Drops all messages, those in flight and delayed ones too. Reply: Done. [SQS PurgeQueue]
+struct PurgeQueue {
+  QueueKeyView queue;
+};
+/// Queues whose redrive policy names this one, in the order of their names. Reply: QueueNames. [SQS ListDeadLetterSourceQueues]
+struct ListDeadLetterSourceQueues {
+  QueueKeyView queue;
+  std::string_view after;
+  std::size_t limit = 1000;
+};
+
+/// A message on its way in. The id is fresh randomness from the shell.
+struct OutgoingMessage {
+  MessageId id;
+  message::Content content;
+  std::optional<queue::DeliveryDelay> delay;  ///< absent: the queue's; refused on FIFO queues unless it is 0
+};
+/// Reply: MessageSent. [SQS SendMessage]
+struct SendMessage {
+  QueueKeyView queue;
+  OutgoingMessage message;
+};
+/// Each entry succeeds alone. Reply: BatchSent, results in the order of the entries. [SQS SendMessageBatch]
+struct SendMessageBatch {
+  QueueKeyView queue;
+  std::span<const OutgoingMessage> messages;
+};
+/// Reply: MessagesReceived, at once or when the wait ends. [SQS ReceiveMessage]
+struct ReceiveMessages {
+  QueueKeyView queue;
+  queue::MaxMessages max_messages;
+  std::optional<queue::VisibilityTimeout> visibility_timeout;  ///< absent: the queue's
+  std::optional<queue::ReceiveWait> wait;                      ///< absent: the queue's
+  std::string_view attempt_id;                                 ///< ReceiveRequestAttemptId; empty: none
+};
+/// An outdated handle succeeds and deletes nothing (FIFO: ReceiptHandleExpired). Reply: Done. [SQS DeleteMessage]
+struct DeleteMessage {
+  QueueKeyView queue;
+  ReceiptHandle handle;
+};
+/// Reply: BatchDone. [SQS DeleteMessageBatch]
+struct DeleteMessageBatch {
+  QueueKeyView queue;
+  std::span<const ReceiptHandle> handles;
+};
+/// The message stays hidden until now + timeout. Reply: Done; MessageNotInflight, TotalVisibilityExceeded. [SQS ChangeMessageVisibility]
+struct ChangeVisibility {
+  QueueKeyView queue;
+  ReceiptHandle handle;
+  queue::VisibilityTimeout timeout;
+};
+/// Reply: BatchDone. [SQS ChangeMessageVisibilityBatch]
+struct ChangeVisibilityBatch {
+  struct Entry {
+    ReceiptHandle handle;
+    queue::VisibilityTimeout timeout;
+  };
+  QueueKeyView queue;
+  std::span<const Entry> entries;
+};
+
+// ---- Commands on topics -------------------------------------------------------------------------------------------
+
+/// Makes a topic, or finds the one of this name if nothing given differs. Reply: TopicFound.
+/// Errors: TopicExistsWithOtherAttributes, TopicExistsWithOtherTags. [SNS CreateTopic]
+struct CreateTopic {
+  TopicKeyView topic;
+  topic::TopicChanges attributes;
+  std::span<const Tag> tags;
+};
+/// Topics of one account and region in the order of their names. Reply: TopicNames. [SNS ListTopics]
+struct ListTopics {
+  std::string_view account;
+  std::string_view region;
+  std::string_view after;
+  std::size_t limit = 100;
+};
+/// Deletes the topic and its subscriptions; succeeds if there is none. Reply: Done. [SNS DeleteTopic]
+struct DeleteTopic {
+  TopicKeyView topic;
+};
+/// Reply: TopicDescription. [SNS GetTopicAttributes]
+struct DescribeTopic {
+  TopicKeyView topic;
+};
+/// Reply: Done. [SNS SetTopicAttributes]
+struct ChangeTopic {
+  TopicKeyView topic;
+  topic::TopicChanges attributes;
+};
+/// Reply: Tags. [SNS ListTagsForResource]
+struct ListTopicTags {
+  TopicKeyView topic;
+};
+/// Reply: Done. [SNS TagResource]
+struct TagTopic {
+  TopicKeyView topic;
+  std::span<const Tag> tags;
+};
+/// Reply: Done. [SNS UntagResource]
+struct UntagTopic {
+  TopicKeyView topic;
+  std::span<const std::string_view> keys;
+};
+/// Makes a subscription, or finds the one of the same protocol and endpoint if nothing given differs.
+/// Reply: Subscribed. [SNS Subscribe]
+struct Subscribe {
+  TopicKeyView topic;
+  topic::DeliveryProtocol protocol = topic::DeliveryProtocol::Sqs;
+  std::string_view endpoint;  ///< for sqs the ARN of the queue
+  topic::SubscriptionChanges attributes;
+  topic::SubscriptionUuid fresh_uuid;  ///< randomness from the shell, used when a subscription is made
+  std::string_view fresh_token;        ///< for protocols that must be confirmed; unguessable
+};
+/// Reply: Subscribed. Errors: InvalidToken. [SNS ConfirmSubscription]
+struct ConfirmSubscription {
+  TopicKeyView topic;
+  std::string_view token;
+  bool authenticate_on_unsubscribe = false;
+};
+/// Succeeds if there is none. Reply: Done. [SNS Unsubscribe]
+struct Unsubscribe {
+  SubscriptionKeyView subscription;
+};
+/// Subscriptions of an account in a region, by topic and then by age. Reply: Subscriptions. [SNS ListSubscriptions]
+struct ListSubscriptions {
+  std::string_view account;
+  std::string_view region;
+  SubscriptionId after;  ///< from Subscriptions::next; 0: from the start
+  std::size_t limit = 100;
+};
+/// Reply: Subscriptions. [SNS ListSubscriptionsByTopic]
+struct ListSubscriptionsByTopic {
+  TopicKeyView topic;
+  SubscriptionId after;
+  std::size_t limit = 100;
+};
+/// Reply: SubscriptionDescription. [SNS GetSubscriptionAttributes]
+struct DescribeSubscription {
+  SubscriptionKeyView subscription;
+};
+/// Reply: Done. [SNS SetSubscriptionAttributes]
+struct ChangeSubscription {
+  SubscriptionKeyView subscription;
+  topic::SubscriptionChanges attributes;
+};
+
+/// A publication on its way in. `content.publication` must be set: id (fresh randomness), subject; the engine sets its
+/// time. The body is what sqs subscriptions get (with MessageStructure json the API has chosen it).
+struct OutgoingPublication {
+  message::Content content;
+};
+/// Reply: Published. What a queue refuses is silent here. [SNS Publish]
+struct Publish {
+  TopicKeyView topic;
+  OutgoingPublication publication;
+};
+/// Each entry succeeds alone. Reply: BatchPublished, results in the order of the entries. [SNS PublishBatch]
+struct PublishBatch {
+  TopicKeyView topic;
+  std::span<const OutgoingPublication> publications;
+};
+
+using Request = std::variant<
+    SendMessage, ReceiveMessages, DeleteMessage, Publish, SendMessageBatch, DeleteMessageBatch, ChangeVisibility,
+    ChangeVisibilityBatch, PublishBatch, CreateQueue, FindQueue, ListQueues, DeleteQueue, DescribeQueue, ChangeQueue,
+    ListQueueTags, TagQueue, UntagQueue, PurgeQueue, ListDeadLetterSourceQueues, CreateTopic, ListTopics, DeleteTopic,
+    DescribeTopic, ChangeTopic, ListTopicTags, TagTopic, UntagTopic, Subscribe, ConfirmSubscription, Unsubscribe,
+    ListSubscriptions, ListSubscriptionsByTopic, DescribeSubscription, ChangeSubscription>;
+
+// ---- Inputs -------------------------------------------------------------------------------------------------------
+
+struct Command {
+  Caller caller;
+  Request request;
+};
+/// The deadline that the engine named has come; harmless at any other time.
+struct DeadlineCame {};
+/// A caller whose request waits (long poll) has left: its wait ends without a reply and takes nothing.
+struct WaiterGone {
+  CallerId caller;
+};
+/// The reply to a receive could not be written: what it took becomes visible at once, and the receive is not counted.
+struct ReceiveUndelivered {
+  std::span<const ReceiptHandle> handles;
+};
+/// Whether the journal has room. While it has none, what makes the log grow for good (sends, publishes, configuration)
+/// is refused with Unavailable::StorageFull; receives, deletes and visibility changes go on.
+struct StorageChanged {
+  bool full = false;
+};
+
+using Input = std::variant<Command, DeadlineCame, WaiterGone, ReceiveUndelivered, StorageChanged>;
+
+// ---- Errors -------------------------------------------------------------------------------------------------------
+
+/// What a queue command is refused for. The API has the one switch to AWS's codes and texts.
+struct QueueError {
+  enum class Code : std::uint8_t {
+    QueueDoesNotExist,
+    QueueExistsWithOtherAttributes,  ///< `attribute` is the first that differs
+    QueueDeletedRecently,            ///< less than 60 s ago; wait
+    NameAndTypeDisagree,             ///< ".fifo" without FifoQueue true, or the other way round
+    InvalidQueueName,                ///< not 1 to 80 of [A-Za-z0-9_-]
+    CannotChangeQueueType,           ///< FifoQueue in SetQueueAttributes with another value
+    FifoAttributeOnStandardQueue,    ///< `attribute`: ContentBasedDeduplication, DeduplicationScope, FifoThroughputLimit
+    InvalidThroughputLimit,          ///< perMessageGroupId without DeduplicationScope messageGroup
+    BadPolicy,                       ///< `detail` says why the access policy is refused
+    DeadLetterQueueMissing,          ///< the queue that a redrive policy names does not exist
+    DeadLetterQueueOfOtherType,      ///< standard and FIFO mixed
+    DeadLetterQueueElsewhere,        ///< another account or region
+    DeadLetterQueueIsSource,         ///< a queue cannot be its own dead-letter queue
+    DeadLetterQueueRefuses,          ///< its redrive allow policy does not admit this source
+    TooManyTags,                     ///< beyond 50
+    PurgeInProgress,                 ///< a purge less than 60 s ago
+    MessageTooLong,                  ///< `limit` bytes are the queue's maximum, `actual` were sent
+    MessageGroupIdMissing,           ///< a FIFO queue needs one
+    DeduplicationIdMissing,          ///< a FIFO queue without content-based deduplication needs one
+    DeduplicationIdOnStandardQueue,
+    DelayOnFifoQueue,                ///< a delay of one message; `actual` seconds
+    AttemptIdOnStandardQueue,
+    TooManyInFlight,                 ///< 120,000 received and not deleted; OverLimit
+    ReceiptHandleOfOtherQueue,       ///< names a queue that is not the one of the request, or a deleted life of it
+    ReceiptHandleExpired,            ///< FIFO: the lease has ended [SQS DeleteMessage]
+    MessageNotInflight,              ///< the lease has run out, or the message was received again
+    MessageNotAvailable,             ///< the message is gone (deleted, expired, purged, moved)
+    TotalVisibilityExceeded,         ///< more than 12 hours since the receive
+  };
+  Code code;
+  std::optional<queue::QueueAttribute> attribute;
+  std::string detail;
+  std::uint64_t limit = 0;
+  std::uint64_t actual = 0;
+};
+
+struct TopicError {
+  enum class Code : std::uint8_t {
+    TopicDoesNotExist,
+    TopicExistsWithOtherAttributes,
+    TopicExistsWithOtherTags,
+    InvalidTopicName,              ///< also: ".fifo" and FifoTopic disagree
+    CannotChangeTopicType,
+    FifoAttributeOnStandardTopic,
+    BadPolicy,                     ///< `detail`
+    TooManyTags,
+    InvalidEndpoint,               ///< an sqs endpoint that is no queue ARN
+    ProtocolNotSupported,          ///< one that exists and is not delivered here
+    FifoQueueOnStandardTopic,      ///< FIFO queues cannot be subscribed to standard topics
+    ProtocolOnFifoTopic,           ///< FIFO topics deliver to sqs only
+    SubscriptionExistsWithOtherAttributes,
+    SubscriptionDoesNotExist,
+    BadFilterPolicy,               ///< `filter` says why
+    BadRedrivePolicy,              ///< the dead-letter queue is of the wrong type for this subscription
+    InvalidToken,
+    MessageGroupIdMissing,         ///< a FIFO topic needs one
+    DeduplicationIdMissing,
+    DeduplicationIdOnStandardTopic,
+  };
+  Code code;
+  std::string detail;
+  std::optional<topic::FilterError> filter;
+};
+
+/// The principal may not do this. Whether the resource exists is not told to other accounts.
+struct AccessDenied {
+  std::string action;    ///< "sqs:SendMessage"
+  std::string resource;  ///< ARN
+  bool explicit_deny = false;
+  std::optional<std::size_t> statement;  ///< of the resource's policy, when a Deny there decided
+};
+
+/// The request is fine and cannot be served now.
+enum class Unavailable : std::uint8_t {
+  StorageFull,  ///< the journal has no room; deletes and receives work, sends will when there is room again
+};
+
+// ---- Replies ------------------------------------------------------------------------------------------------------
+
+struct Done {};
+
+struct QueueFound {
+  const QueueKey* key;
+  QueueId id;
+};
+struct QueueNames {
+  std::vector<QueueKey> keys;
+  bool more = false;  ///< there are further ones behind the last
+};
+
+struct MessageCounts {
+  std::uint64_t visible = 0;
+  std::uint64_t in_flight = 0;
+  std::uint64_t delayed = 0;
+};
+struct QueueDescription {
+  const QueueKey* key;
+  const queue::QueueSettings* settings;
+  MessageCounts counts;
+  Timestamp created_at;
+  Timestamp changed_at;
+};
+struct Tags {
+  std::vector<OwnedTag> tags;  ///< in the order of the keys
+};
+
+struct MessageSent {
+  MessageId id;  ///< of the original, if a FIFO queue suppressed a duplicate
+  std::optional<SequenceNumber> sequence_number;  ///< FIFO queues only
+};
+struct BatchSent {
+  std::vector<std::variant<MessageSent, QueueError>> results;
+};
+
+/// The envelope that a copy needs because its subscription is not raw. Views live as long as Rule 2 says.
+struct EnvelopeOf {
+  const TopicKey* topic;
+  topic::SubscriptionUuid subscription;
+  std::uint8_t signature_version = 1;
+  std::optional<SequenceNumber> sequence_number;  ///< FIFO topics only
+};
+
+/// One message handed out.
+struct ReceivedMessage {
+  MessageId id;
+  ReceiptHandle handle;
+  std::uint32_t receive_count = 0;  ///< this delivery included
+  Timestamp sent_at;
+  Timestamp first_received_at;
+  SequenceNumber sequence_number;                ///< shown on FIFO queues only
+  const QueueKey* dead_letter_source = nullptr;  ///< the queue that it was moved away from; null: none
+  /// The content as message::encode wrote it if it is in memory; empty if it must be read: then the record at
+  /// `position` holds it, and content_of_record() (records.h) finds it there.
+  std::string_view content;
+  LogPosition position;
+  std::optional<EnvelopeOf> envelope;  ///< the body is the envelope; nullopt: body and attributes as they are
+};
+/// Empty when nothing came until the wait ended. On FIFO queues in the order in which the messages were sent.
+struct MessagesReceived {
+  std::span<const ReceivedMessage> messages;  ///< into Outputs; valid until Outputs::clear() and the next handle()
+};
+struct BatchDone {
+  std::vector<std::optional<QueueError>> errors;  ///< nullopt: that entry succeeded
+};
+
+struct TopicFound {
+  const TopicKey* key;
+};
+struct TopicNames {
+  std::vector<TopicKey> keys;
+  bool more = false;
+};
+struct TopicDescription {
+  const TopicKey* key;
+  const topic::TopicSettings* settings;
+  std::uint64_t subscriptions_confirmed = 0;
+  std::uint64_t subscriptions_pending = 0;
+  std::uint64_t subscriptions_deleted = 0;
+};
+
+struct SubscriptionSummary {
+  SubscriptionId id;
+  TopicKey topic;
+  topic::SubscriptionUuid uuid;
+  topic::DeliveryProtocol protocol;
+  std::string endpoint;
+  AccountId owner;
+  bool pending = false;  ///< not confirmed: its ARN is shown as "PendingConfirmation"
+};
+struct Subscriptions {
+  std::vector<SubscriptionSummary> subscriptions;
+  SubscriptionId next;  ///< hand it in as `after` to go on; 0: that was all
+};
+struct Subscribed {
+  TopicKey topic;
+  topic::SubscriptionUuid uuid;
+  bool pending = false;
+};
+struct SubscriptionDescription {
+  SubscriptionSummary summary;
+  const topic::SubscriptionSettings* settings;
+  std::string principal_arn;  ///< who subscribed
+  bool confirmation_was_authenticated = false;
+};
+
+struct Published {
+  PublicationId id;
+  std::optional<SequenceNumber> sequence_number;  ///< FIFO topics only
+};
+struct BatchPublished {
+  std::vector<std::variant<Published, TopicError>> results;
+};
+
+using ReplyBody = std::variant<Done, MessageSent, MessagesReceived, BatchSent, BatchDone, Published, BatchPublished,
+                               QueueError, TopicError, AccessDenied, Unavailable, QueueFound, QueueNames, QueueDescription,
+                               Tags, TopicFound, TopicNames, TopicDescription, Subscriptions, Subscribed,
+                               SubscriptionDescription>;
+
+struct Reply {
+  CallerId caller;
+  /// The reply may leave once the journal is durable up to here (its end is at or beyond this); nullopt: at once.
+  std::optional<LogPosition> wait_for;
+  ReplyBody body;
+};
+
+}  // namespace fanfare::engine

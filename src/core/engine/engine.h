@@ -1,0 +1,183 @@
+// The engine: queues and topics as one deterministic state machine. Input in, outputs out; nothing calls back.
+//
+// Rule 1: no I/O, clock, lock, log or randomness here; time and fresh ids arrive in the input.
+// Rule 2: deciding is const and yields events; applying an event is the only way the state changes and cannot fail.
+//         Each event is one journal record, so replaying the records rebuilds the state (records.h).
+// Rule 3: what time alone decides (leases and delays that end, retention, deduplication windows) is no event: it follows
+//         from the state and `now`, the same live and at replay.
+// Rule 4: nothing scans a queue; purged and deleted messages are freed in slices.
+// Not thread-safe: one loop owns it, or one lock stands around every call.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/log_position.h"
+#include "base/result.h"
+#include "base/time.h"
+#include "core/engine/commands.h"
+
+namespace fanfare::engine {
+
+struct EngineOptions {
+  /// Number of this start of the process, larger than that of every start before it (the journal's fencing epoch).
+  /// Part of receipt handles and sequence numbers; at most 2^20 - 1.
+  std::uint32_t epoch = 1;
+  /// How the journal frames records, so that the engine can tell where a record will lie.
+  FrameLayout frame;
+  /// Message contents kept in memory; the oldest are dropped beyond it and read from the journal when they are received.
+  /// Must be unlimited when there is no journal (memory mode).
+  std::uint64_t resident_bytes_max = 256ull * 1024 * 1024;
+  static constexpr std::uint64_t kUnlimited = ~0ull;
+  /// Off: resource policies are stored and not evaluated (--policies off).
+  bool enforce_resource_policies = true;
+  /// One purge a minute. [SQS PurgeQueue]
+  bool enforce_purge_interval = true;
+  /// A deleted queue's name is not free for a minute. [SQS DeleteQueue]
+  bool enforce_deleted_recently = true;
+  /// Messages of one queue received and not deleted. [SQS quotas]
+  std::uint64_t in_flight_max = 120'000;
+};
+
+/// One journal record: `bytes` of Outputs::record_bytes from `offset`; it will lie at `position` of the log.
+struct RecordSpan {
+  std::size_t offset;
+  std::size_t bytes;
+  LogPosition position;
+};
+
+/// What a call of handle() yields. Reused from call to call: clear() keeps the memory.
+class Outputs {
+ public:
+  /// Records in the order in which they must be appended, encoded one after another.
+  std::string record_bytes;
+  std::vector<RecordSpan> records;
+  /// Also to callers of earlier calls (long polls that end).
+  std::vector<Reply> replies;
+
+  void clear();
+  [[nodiscard]] std::string_view record(const RecordSpan& span) const {
+    return std::string_view{record_bytes}.substr(span.offset, span.bytes);
+  }
+
+ private:
+  friend class EngineCore;
+  // Messages of all MessagesReceived replies; blocks, so that spans into them stay valid while more are added.
+  std::vector<std::unique_ptr<std::vector<ReceivedMessage>>> received_;
+  std::size_t received_used_ = 0;
+};
+
+/// Counters of one queue since the engine was made; for metrics. [SQS CloudWatch metrics]
+struct QueueCounters {
+  std::uint64_t sent = 0;
+  std::uint64_t sent_bytes = 0;
+  std::uint64_t received = 0;
+  std::uint64_t empty_receives = 0;
+  std::uint64_t deleted = 0;
+  std::uint64_t expired = 0;        ///< retention
+  std::uint64_t purged = 0;
+  std::uint64_t dead_lettered = 0;  ///< moved away to the dead-letter queue
+  std::uint64_t deduplicated = 0;
+};
+/// Counters of one topic since the engine was made. [SNS CloudWatch metrics]
+struct TopicCounters {
+  std::uint64_t published = 0;
+  std::uint64_t published_bytes = 0;
+  std::uint64_t delivered = 0;
+  std::uint64_t failed = 0;  ///< refused by the queue's policy, queue missing, too long
+  std::uint64_t filtered_no_attributes = 0;
+  std::uint64_t filtered_invalid_attributes = 0;
+  std::uint64_t filtered_invalid_body = 0;
+  std::uint64_t filtered = 0;  ///< by a policy that could be evaluated; the three above are not in it
+  std::uint64_t redriven = 0;  ///< of the failed: put into the subscription's dead-letter queue
+  std::uint64_t redrive_failed = 0;
+};
+class MetricsVisitor {
+ public:
+  virtual ~MetricsVisitor() = default;
+  /// `oldest_sent`: of the oldest message; nullopt for an empty queue.
+  virtual void queue(const QueueKey& key, const MessageCounts& counts, std::optional<Timestamp> oldest_sent,
+                     const QueueCounters& counters) = 0;
+  virtual void topic(const TopicKey& key, const TopicCounters& counters) = 0;
+};
+
+/// Why a publication did not reach a subscription. For the log and the console; the newest few are kept.
+struct FailedDelivery {
+  enum class Reason : std::uint8_t { QueueDoesNotExist, AccessDenied, MessageTooLong, QueueTypeMismatch };
+  Timestamp at;
+  SubscriptionId subscription;
+  std::string subscription_arn;
+  std::string endpoint;
+  PublicationId publication;
+  Reason reason;
+  std::optional<policy::Decision> decision;  ///< with AccessDenied
+  bool redriven = false;                     ///< went to the subscription's dead-letter queue
+};
+
+enum class ReplayError : std::uint8_t {
+  UnknownVersion,  ///< written by a newer version
+  Damaged,         ///< the record passed its checksum and makes no sense: a fault of ours, or of another writer
+};
+
+class EngineCore;
+
+class Engine {
+ public:
+  /// An empty engine whose first record will lie at `log_end`.
+  explicit Engine(const EngineOptions& options, LogPosition log_end = {});
+  Engine(Engine&&) noexcept;
+  Engine& operator=(Engine&&) noexcept;
+  ~Engine();
+
+  /// Takes one input at `now` (not before the `now` of any call before) and adds what follows to `outputs`, which the
+  /// caller has cleared. Records must be appended to the journal in order, before the next call's.
+  void handle(const Input& input, Timestamp now, Outputs& outputs);
+
+  /// When time alone will change something that somebody waits for or that takes memory; nullopt: never.
+  /// May be early, never late. Hand in DeadlineCame then.
+  [[nodiscard]] std::optional<Timestamp> next_deadline() const;
+
+  /// Applies a record of the log that lies at `position`. Before the first handle(), in the order of the log.
+  Result<Success, ReplayError> replay(std::string_view record, LogPosition position);
+  /// After the last replay(): where the next record will lie, and the state is live from `now` on.
+  void start(LogPosition log_end, Timestamp now);
+  /// Where the next record will lie.
+  [[nodiscard]] LogPosition log_end() const;
+
+  /// Writes the state in sections of at most about 1 MiB; contents of messages stay in the journal. What was written is
+  /// the state after all records before log_end().
+  void snapshot(const std::function<void(std::string_view section)>& write) const;
+  /// An engine from what snapshot() wrote. `next` gives one section after another, nullopt at the end. Records from the
+  /// snapshot's log end on are to be replayed.
+  static Result<Engine, ReplayError> load(const EngineOptions& options,
+                                          const std::function<std::optional<std::string>()>& next);
+
+  /// Records before this position are not needed by any message; nullopt: no message needs any.
+  [[nodiscard]] std::optional<LogPosition> oldest_needed_position() const;
+  /// Contents that lie before `before`, oldest first, at most about `budget_bytes`, that must be written again so that the
+  /// log before it can be freed. `read` gives a record's bytes, or nullopt if it cannot be read (then it is left).
+  /// Adds records to `outputs`. Returns whether any content still lies before `before`.
+  bool relocate(LogPosition before, std::uint64_t budget_bytes,
+                const std::function<std::optional<std::string>(LogPosition)>& read, Outputs& outputs);
+
+  void visit_metrics(MetricsVisitor& visitor) const;
+  /// The newest failed deliveries, oldest first; at most 256.
+  [[nodiscard]] std::vector<FailedDelivery> failed_deliveries() const;
+  /// Long polls that wait now.
+  [[nodiscard]] std::size_t waiter_count() const;
+  [[nodiscard]] std::uint64_t resident_bytes() const;
+
+  /// The whole state as text, in a fixed order; equal states give equal texts. For tests and `fanfare state`.
+  [[nodiscard]] std::string debug_state() const;
+
+ private:
+  explicit Engine(std::unique_ptr<EngineCore> core);
+  std::unique_ptr<EngineCore> core_;
+};
+
+}  // namespace fanfare::engine
