@@ -9,7 +9,8 @@
 //
 // Rule 1: nodes and views are valid until the next parse() of the same reader, or its end; the text itself may go away.
 // Rule 2: the whole text is checked before parse() returns, also what nobody looks at. Accepted is what json::parse
-//         accepts, but for integers beyond 64 bits and numbers beyond doubles (Reason::NumberOutOfRange).
+//         accepts, but for integers beyond 64 bits and numbers beyond doubles (Reason::NumberOutOfRange); and an empty array
+//         or object may stand one level deeper than Limits::depth_max.
 // Rule 3: duplicate keys are all visited; who assigns while iterating takes the last.
 // Source: [RFC 8259]; simdjson does the work and stays behind this header.
 #pragma once

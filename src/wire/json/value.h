@@ -8,7 +8,7 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <initializer_list>
+#include <iosfwd>
 #include <optional>
 #include <span>
 #include <string>
@@ -77,6 +77,8 @@ class Value {
   /// Objects are equal if they have the same members in any order; numbers if they have the same value as int64 or
   /// double, or the same text.
   friend bool operator==(const Value& a, const Value& b);
+  /// Compact text, for test failures and logs.
+  friend std::ostream& operator<<(std::ostream& out, const Value& value);
 
  private:
   friend class ValueParser;

@@ -16,7 +16,7 @@ namespace fanfare::wire::json {
 
 /// Appends `text` as a JSON string with its quotes: `"a\"b"`. Escapes `"`, `\` and U+0000 to U+001F only.
 void append_quoted(std::string& out, std::string_view text);
-std::string quoted(std::string_view text);
+std::string to_quoted(std::string_view text);
 
 class Writer {
  public:
