@@ -1,0 +1,86 @@
+// Cuts a GraphQL text into tokens, one at a time.
+//
+// Rules
+// 1. The text is any bytes; what is not UTF-8 is an error token with its place, never read past.
+// 2. Each byte is looked at a constant number of times.
+// Source of truth: GraphQL September 2025, section 2.1.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "graphql/arena.h"
+#include "graphql/source.h"
+
+namespace fanfare::graphql {
+
+enum class TokenKind : std::uint8_t {
+  End,
+  Error,
+  Bang,
+  Dollar,
+  Amp,
+  ParenL,
+  ParenR,
+  Spread,
+  Colon,
+  Equals,
+  At,
+  BracketL,
+  BracketR,
+  BraceL,
+  Pipe,
+  BraceR,
+  Name,
+  Int,
+  Float,
+  String,
+  BlockString,
+};
+
+struct Token {
+  TokenKind kind = TokenKind::End;
+  Offset at = 0;
+  Offset end = 0;
+  std::string_view text;  ///< Name, Int, Float: as written. String, BlockString: the value
+};
+
+/// Not thread-safe. `text` (below 4 GiB) and `arena` outlive the tokens; decoded strings go into the arena.
+class Lexer {
+ public:
+  Lexer(std::string_view text, Arena& arena) : text_(text), arena_(&arena) {}
+
+  /// The next token; at the end TokenKind::End, again and again. After an Error the message says why.
+  Token next();
+  [[nodiscard]] const std::string& error() const { return error_; }
+  [[nodiscard]] Offset error_at() const { return error_at_; }
+
+ private:
+  Token fail(Offset at, std::string message);
+  Token number(Offset start);
+  Token string(Offset start);
+  Token block_string(Offset start);
+  bool escape(std::string& out);
+  bool check_utf8(Offset at, unsigned& length);
+
+  std::string_view text_;
+  Arena* arena_;
+  Offset at_ = 0;
+  std::string error_;
+  Offset error_at_ = 0;
+  std::string scratch_;
+};
+
+/// The token's kind for messages: `a name`, `"{"`, `the end of the text`.
+std::string describe(const Token& token);
+std::string_view describe(TokenKind kind);
+
+/// Removes the common indentation and the blank lines at both ends. `raw` has its `\"""` replaced already.
+/// [GraphQL 2.9.4 BlockStringValue]
+std::string block_string_value(std::string_view raw);
+
+inline bool is_name_start(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; }
+inline bool is_digit(char c) { return c >= '0' && c <= '9'; }
+bool is_name(std::string_view text);
+
+}  // namespace fanfare::graphql
