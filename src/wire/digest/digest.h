@@ -1,5 +1,4 @@
-// Digests and message authentication on OpenSSL, with the algorithm and its context fetched once a thread.
-// All functions are thread-safe; failure inside OpenSSL (out of memory) aborts.
+// Digests and message authentication. All functions are thread-safe, allocate nothing and cannot fail.
 #pragma once
 
 #include <array>
@@ -16,8 +15,20 @@ using Sha256 = std::array<std::uint8_t, 32>;
 Md5 md5(std::string_view bytes);
 Sha1 sha1(std::string_view bytes);
 Sha256 sha256(std::string_view bytes);
-/// [RFC 2104]; keys of any length.
-Sha256 hmac_sha256(std::string_view key, std::string_view message);
+
+/// HMAC-SHA-256 under one key, of any length, whose preparation is done once [RFC 2104]. It holds what is as good as the
+/// key: treat it as a secret. 64 bytes; safe to use from several threads.
+class HmacSha256 {
+ public:
+  explicit HmacSha256(std::string_view key);
+  [[nodiscard]] Sha256 operator()(std::string_view message) const;
+
+ private:
+  std::array<std::uint32_t, 8> inner_;  // SHA-256 state after the block of key xor 0x36
+  std::array<std::uint32_t, 8> outer_;  // and of key xor 0x5c
+};
+
+inline Sha256 hmac_sha256(std::string_view key, std::string_view message) { return HmacSha256{key}(message); }
 
 /// The digest as bytes, to hash or encode it further.
 template <std::size_t N>
