@@ -131,7 +131,7 @@ class Includes(Tree):
         self.module("core/queue", {"queue.h": '// A queue.\n#pragma once\n\n#include "net/loop.h"\n'})
         self.refuses(
             self.includes(),
-            "src/core/queue/queue.h:4 includes net/loop.h; core/queue may include base, wire/json, policy",
+            "src/core/queue/queue.h:4 includes net/loop.h; core/queue may include base, wire/json, policy, core/message",
             "move the code to a module above both",
         )
 
@@ -241,7 +241,7 @@ class Includes(Tree):
             ("std::uniform_int_distribution<int> d;", "differs between libraries"),
             ("int x = std::rand();", "use base/rng.h"),
             ("int x = rand();", "use base/rng.h"),
-            ("std::random_device device;", "only server makes the real source"),
+            ("std::random_device device;", "only server and sdk make the real source"),
             ("using namespace std;", "write std::"),
         ]:
             with self.subTest(word=word):
