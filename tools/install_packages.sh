@@ -7,8 +7,8 @@
 
 FANFARE_PACKAGES_build="cmake ninja-build g++ ccache pkg-config libboost1.81-dev liburing-dev libssl-dev libsimdjson-dev
   libfmt-dev libspdlog-dev libcli11-dev libyaml-cpp-dev libsqlite3-dev libpq-dev zlib1g-dev"
-FANFARE_PACKAGES_test="git libgtest-dev libgmock-dev librapidcheck-dev libbenchmark-dev clang libclang-rt-14-dev lld binutils
-  python3 python3-venv python3-boto3 awscli openssl curl strace procps"
+FANFARE_PACKAGES_test="git libgtest-dev libgmock-dev librapidcheck-dev libbenchmark-dev clang libclang-rt-14-dev lld
+  binutils python3 python3-venv python3-boto3 awscli openssl curl strace procps"
 FANFARE_PACKAGES_browser="nodejs npm chromium"
 FANFARE_PACKAGES_bench="nginx-light wrk"
 
@@ -25,7 +25,7 @@ fanfare_has_package() {
 fanfare_install() {
   local purpose list package missing=() as_root=()
   if ! command -v dpkg-query >/dev/null || ! command -v apt-get >/dev/null; then
-    echo "This is no Debian system, so nothing is installed here; the lists in tools/install_packages.sh say what is needed." >&2
+    echo "This is no Debian system: nothing is installed here, tools/install_packages.sh lists what is needed." >&2
     return 0
   fi
   for purpose in "$@"; do
@@ -52,8 +52,8 @@ fanfare_install() {
   log=$(mktemp)
   # RUNLEVEL=1 keeps a package that ships a service (nginx) from starting it.
   if ! { "${as_root[@]}" apt-get update -q -o DPkg::Lock::Timeout=300 &&
-         "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive RUNLEVEL=1 \
-           apt-get install -q -y --no-install-recommends -o DPkg::Lock::Timeout=300 "${missing[@]}"; } >"$log" 2>&1 </dev/null; then
+         "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive RUNLEVEL=1 apt-get install -q -y \
+           --no-install-recommends -o DPkg::Lock::Timeout=300 "${missing[@]}"; } >"$log" 2>&1 </dev/null; then
     tail -n 15 "$log" >&2
     rm -f "$log"
     echo "Installing failed. Mend it and start again; the command was: apt-get update && $install" >&2

@@ -119,7 +119,7 @@ def has_header(path, files):
 
 
 def check_opening(path, lines):
-    """A file opens with what it is for; tests, and a .cpp beside its header (see above), are spoken for by the header."""
+    """A file opens with what it is for; tests and CMakeLists.txt are spoken for by what they test and declare."""
     first = next((line for line in lines if line and not line.startswith("#!")), "")
     if path.endswith(("_test.cpp", "CMakeLists.txt")) or not first:
         return []
@@ -177,8 +177,8 @@ def check_tree(root, files, texts):
             for match in REQUIREMENT.finditer(text):
                 if match.group(1) not in known:
                     findings.append(
-                        f"{path}:{line_of(text, match.start())} names requirement {match.group(1)}, which docs/requirements.md"
-                        " does not list: mend the id, or add the row"
+                        f"{path}:{line_of(text, match.start())} names requirement {match.group(1)}, which"
+                        " docs/requirements.md does not list: mend the id, or add the row"
                     )
         if path.endswith(".md"):
             for match in LINK.finditer(text):
