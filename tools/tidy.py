@@ -45,7 +45,7 @@ def tracked_files(root):
         text=True,
         check=False,
     )
-    if listed.returncode == 0:
+    if listed.returncode == 0 and os.path.exists(os.path.join(root, ".git")):
         return sorted(f for f in set(listed.stdout.split("\0")) if f and os.path.isfile(os.path.join(root, f)))
     found = []
     for folder, folders, files in os.walk(root):
