@@ -1,0 +1,76 @@
+// Who sent a request. The broker asks an Authenticator; which one decides the mode (development, enforced).
+// Source of truth: identity-and-policy in the design; [AWS SigV4] for the forms of credentials.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+
+#include "api/aws/error.h"
+#include "base/ids.h"
+#include "base/result.h"
+#include "base/time.h"
+#include "policy/policy.h"
+#include "wire/aws_shape/shape.h"
+#include "wire/http/request.h"
+
+namespace fanfare::api::aws {
+
+/// What a request says about its signer, read but not checked. Views into the request.
+/// Credential=AKIDEXAMPLE/20150830/us-east-1/sqs/aws4_request
+struct Credential {
+  bool present = false;   ///< false: the request is not signed at all
+  bool in_query = false;  ///< a presigned URL
+  std::string_view access_key;
+  std::string_view date;  ///< "20150830"
+  std::string_view region;
+  std::string_view service;  ///< "sqs"
+};
+
+/// Who it is. Views that live at least until the next request of the same Service is decoded.
+struct Identity {
+  policy::Principal principal;
+  std::string_view user_id;  ///< STS UserId: the account id for a root
+  std::string_view access_key;
+};
+
+/// Not thread-safe: one a loop.
+class Authenticator {
+ public:
+  virtual ~Authenticator() = default;
+  /// Errors: the authentication errors of CommonError. `arena` keeps texts of the identity for the request's time.
+  virtual Result<Identity, ApiError> authenticate(const wire::http::Request& request, const Credential& credential,
+                                                  Timestamp now, wire::aws::Arena& arena) = 0;
+  /// What the identity's own policies say about an action on a resource; resource policies are the engine's part.
+  /// Asked once a request when decides() is true.
+  virtual policy::Verdict decide(const Identity& identity, std::string_view action, std::string_view resource_arn) {
+    (void)identity, (void)action, (void)resource_arn;
+    return policy::Verdict::Allow;
+  }
+  [[nodiscard]] virtual bool decides() const { return false; }
+};
+
+/// Development mode: every access key is accepted and acts as the root of the default account, a 12-digit one as the
+/// root of that account; so does a request without any signature. Signatures of keys whose secret is known are checked
+/// when asked for.
+class DevelopmentAuthenticator final : public Authenticator {
+ public:
+  struct Options {
+    AccountId account{"000000000000"};
+    /// Check the signature of a request whose access key is in `secrets`. Other keys stay accepted.
+    bool verify_known_keys = false;
+    std::unordered_map<std::string, std::string> secrets;  ///< access key id -> secret
+  };
+  explicit DevelopmentAuthenticator(Options options);
+  ~DevelopmentAuthenticator() override;
+
+  Result<Identity, ApiError> authenticate(const wire::http::Request& request, const Credential& credential,
+                                          Timestamp now, wire::aws::Arena& arena) override;
+
+ private:
+  Options options_;
+  std::string root_arn_;
+};
+
+}  // namespace fanfare::api::aws

@@ -1,0 +1,242 @@
+#!/usr/bin/env python3
+"""Writes src/api/aws/{sqs,sns,sts}_model.{h,cpp} from the services' models.
+
+    tools/generate_operations.py MODELS_DIR [OUT_DIR]      # MODELS_DIR holds sqs.json, sns.json, sts.json
+
+What the models do not say stands here: SQS's model describes the JSON protocol only, so the names that its Query protocol
+uses (API version 2012-11-05) are in SQS_QUERY_NAMES and SQS_MAP_NAMES.
+"""
+import json
+import pathlib
+import re
+import sys
+
+SERVICES = {
+    "sqs": {"namespace": "http://queue.amazonaws.com/doc/2012-11-05/", "target": "AmazonSQS", "json": True},
+    "sns": {"namespace": None, "target": "", "json": False},
+    "sts": {"namespace": None, "target": "", "json": False},
+}
+
+# Member -> what the Query protocol repeats for each element. "Entries" and the like take the element's shape name.
+SQS_QUERY_NAMES = {
+    "AWSAccountIds": "AWSAccountId", "Actions": "ActionName", "AttributeNames": "AttributeName",
+    "MessageAttributeNames": "MessageAttributeName", "MessageSystemAttributeNames": "MessageSystemAttributeName",
+    "TagKeys": "TagKey", "Attributes": "Attribute", "Tags": "Tag", "tags": "Tag", "MessageAttributes": "MessageAttribute",
+    "MessageSystemAttributes": "MessageSystemAttribute", "StringListValues": "StringListValue",
+    "BinaryListValues": "BinaryListValue", "QueueUrls": "QueueUrl", "queueUrls": "QueueUrl", "Messages": "Message",
+}
+SQS_ELEMENT_SHAPE_NAMES = {"Entries", "Successful", "Failed", "Results"}
+SQS_MAP_NAMES = {"TagMap": ("Key", "Value")}  # every other map: Name, Value
+
+SCALARS = {"string": ("Text", "kStringShape"), "integer": ("Number", "kIntegerShape"), "long": ("Number", "kLongShape"),
+           "boolean": ("Flag", "kBooleanShape"), "blob": ("Bytes", "kBlobShape"), "timestamp": ("Time", "kTimestampShape")}
+
+
+def snake(name):
+    name = re.sub(r"([a-z0-9])([A-Z])", r"\1_\2", name)
+    name = re.sub(r"([A-Z]+)([A-Z][a-z])", r"\1_\2", name)
+    return name.lower()
+
+
+def wrapped(text, width=120):
+    """Breaks lines that are too wide behind a comma, and goes on four columns further in."""
+    lines = []
+    for line in text.split("\n"):
+        indent = " " * (len(line) - len(line.lstrip()) + 4)
+        while len(line) > width:
+            at = line.rfind(", ", 0, width) + 1
+            assert at > len(indent), line
+            lines.append(line[:at])
+            line = indent + line[at:].lstrip()
+        lines.append(line)
+    return "\n".join(lines)
+
+
+class Service:
+    def __init__(self, key, model):
+        self.key, self.model, self.shapes = key, model, model["shapes"]
+        self.order, self.seen = [], set()
+        for operation in model["operations"].values():
+            for side in ("input", "output"):
+                if side in operation:
+                    self.visit(operation[side]["shape"])
+
+    def visit(self, name):
+        """Shapes in an order in which each stands after those that it is made of."""
+        shape = self.shapes[name]
+        if name in self.seen or shape["type"] in SCALARS:
+            return
+        self.seen.add(name)
+        parts = [m["shape"] for m in shape.get("members", {}).values()]
+        parts += [shape[p]["shape"] for p in ("member", "value") if p in shape]
+        for part in parts:
+            self.visit(part)
+        self.order.append(name)
+
+    def cpp_type(self, name):
+        shape = self.shapes[name]
+        if shape["type"] in SCALARS:
+            return SCALARS[shape["type"]][0]
+        if shape["type"] == "list":
+            return f"List<{self.cpp_type(shape['member']['shape'])}>"
+        if shape["type"] == "map":
+            return f"Map<{self.cpp_type(shape['value']['shape'])}>"
+        return name
+
+    def shape_constant(self, name):
+        shape = self.shapes[name]
+        return "wire::aws::" + SCALARS[shape["type"]][1] if shape["type"] in SCALARS else "k" + name[0].upper() + name[1:]
+
+    def query_name(self, member, shape_name):
+        if self.key != "sqs":
+            return member
+        if member in SQS_ELEMENT_SHAPE_NAMES:
+            return self.shapes[shape_name]["member"]["shape"]
+        return SQS_QUERY_NAMES.get(member, member)
+
+    def flattened(self, name):
+        if self.shapes[name].get("flattened"):
+            return True
+        uses = [m.get("flattened", False) for s in self.shapes.values() for m in s.get("members", {}).values() if m["shape"] == name]
+        assert all(uses) or not any(uses), name
+        return bool(uses) and all(uses)
+
+    def struct(self, name):
+        lines = [f"struct {name} {{"]
+        shape = self.shapes[name]
+        for member, of in shape["members"].items():
+            required = "  // required" if member in shape.get("required", []) else ""
+            lines.append(f"  {self.cpp_type(of['shape'])} {snake(member)};{required}")
+        lines.append("};")
+        return "\n".join(lines)
+
+    def table(self, name):
+        shape, constant = self.shapes[name], self.shape_constant(name)
+        if shape["type"] == "structure":
+            if not shape["members"]:
+                return f'constexpr Shape {constant}{{"{name}", Kind::Structure, sizeof({name})}};'
+            rows = []
+            for member, of in shape["members"].items():
+                required = "true" if member in shape.get("required", []) else "false"
+                rows.append(f'    {{"{member}", "\\"{member}\\":", "{self.query_name(member, of["shape"])}", '
+                            f'&{self.shape_constant(of["shape"])}, offsetof({name}, {snake(member)}), {required}}},')
+            body = "\n".join(rows)
+            return (f"constexpr Member {constant}Members[] = {{\n{body}\n}};\n"
+                    f'constexpr Shape {constant}{{"{name}", Kind::Structure, sizeof({name}), {constant}Members}};')
+        flattened = "true" if self.flattened(name) else "false"
+        if shape["type"] == "list":
+            element = shape["member"]
+            element_name = "" if flattened == "true" else element.get("locationName", "member")
+            return (f'constexpr Shape {constant}{{"{name}", Kind::List, sizeof({self.cpp_type(element["shape"])}), {{}}, '
+                    f'&{self.shape_constant(element["shape"])}, 0, {flattened}, "{element_name}"}};')
+        entry = f"Entry<{self.cpp_type(shape['value']['shape'])}>"
+        if self.key == "sqs":
+            key, value = SQS_MAP_NAMES.get(name, ("Name", "Value"))
+        else:
+            key, value = shape["key"].get("locationName", "key"), shape["value"].get("locationName", "value")
+        element_name = "" if flattened == "true" else "entry"
+        return (f'constexpr Shape {constant}{{"{name}", Kind::Map, sizeof({entry}), {{}}, '
+                f'&{self.shape_constant(shape["value"]["shape"])}, offsetof({entry}, value), {flattened}, "{element_name}", '
+                f'"{key}", "{value}"}};')
+
+    def header(self):
+        operations = self.model["operations"]
+        text = f"""// Generated by tools/generate_operations.py from the {self.key} model: its actions and structures. Do not edit.
+// clang-format off
+#pragma once
+
+#include <cstdint>
+
+#include "api/aws/operation.h"
+#include "wire/aws_shape/shape.h"
+
+namespace fanfare::api::{self.key} {{
+
+enum class Action : std::uint8_t {{
+"""
+        text += "".join(f"  {name},\n" for name in sorted(operations))
+        text += f"""}};
+
+extern const aws::ServiceModel kModel;
+
+namespace model {{
+
+using wire::aws::Bytes;
+using wire::aws::Entry;
+using wire::aws::Flag;
+using wire::aws::List;
+using wire::aws::Map;
+using wire::aws::Number;
+using wire::aws::Text;
+using wire::aws::Time;
+
+"""
+        structures = [n for n in self.order if self.shapes[n]["type"] == "structure"]
+        text += "\n\n".join(self.struct(n) for n in structures)
+        text += """
+
+}  // namespace model
+
+/// The structures of an action: what it takes and gives; void where the model names none.
+template <Action>
+struct Types;
+"""
+        for name, operation in sorted(operations.items()):
+            of = {side: (f"model::{operation[side]['shape']}" if side in operation else "void") for side in ("input", "output")}
+            text += f"template <>\nstruct Types<Action::{name}> {{\n  using Input = {of['input']};\n  using Output = {of['output']};\n}};\n"
+        text += f"\n}}  // namespace fanfare::api::{self.key}\n"
+        return text
+
+    def source(self):
+        metadata, about = self.model["metadata"], SERVICES[self.key]
+        namespace = about["namespace"] or metadata["xmlNamespace"]
+        rows = []
+        for name, operation in sorted(self.model["operations"].items()):
+            of = {side: ("&" + self.shape_constant(operation[side]["shape"]) if side in operation else "nullptr")
+                  for side in ("input", "output")}
+            rows.append(f'    {{"{name}", aws::Service::{self.key.capitalize()}, static_cast<std::uint8_t>(Action::{name}), '
+                        f'{of["input"]}, {of["output"]}}},')
+        tables = "\n".join(self.table(n) for n in self.order)
+        body = "\n".join(rows)
+        return f"""// Generated by tools/generate_operations.py from the {self.key} model: the table of its operations. Do not edit.
+#include <cstddef>
+
+#include "api/aws/{self.key}_model.h"
+
+// clang-format off
+namespace fanfare::api::{self.key} {{
+namespace {{
+
+using namespace model;
+using wire::aws::Kind;
+using wire::aws::Member;
+using wire::aws::Shape;
+
+{tables}
+
+constexpr aws::Operation kOperations[] = {{
+{body}
+}};
+
+}}  // namespace
+
+constinit const aws::ServiceModel kModel{{aws::Service::{self.key.capitalize()}, "{self.key}", "{metadata['apiVersion']}",
+                                   "{namespace}", "{about['target']}", kOperations}};
+
+}}  // namespace fanfare::api::{self.key}
+"""
+
+
+def main():
+    if len(sys.argv) not in (2, 3):
+        sys.exit(__doc__)
+    models = pathlib.Path(sys.argv[1])
+    out = pathlib.Path(sys.argv[2]) if len(sys.argv) == 3 else pathlib.Path(__file__).parent.parent / "src/api/aws"
+    for key in SERVICES:
+        service = Service(key, json.loads((models / f"{key}.json").read_text()))
+        (out / f"{key}_model.h").write_text(wrapped(service.header()))
+        (out / f"{key}_model.cpp").write_text(wrapped(service.source()))
+
+
+if __name__ == "__main__":
+    main()
