@@ -1,7 +1,7 @@
 // Cursor: a place in one inbox of one store, as one opaque token.
 // Rule 1: (epoch, scope, sequence) is one value; a cursor of another store, of another inbox, or from behind a restore is
 //         recognised and never taken for a place of this one.
-// Rule 2: the text is safe in URLs and as the id of a server-sent event: [0-9a-f-], at most 41 characters.
+// Rule 2: the text is safe in URLs and as the id of a server-sent event: [0-9a-f-], 27 to 42 characters.
 #pragma once
 
 #include <optional>

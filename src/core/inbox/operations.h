@@ -43,7 +43,8 @@ struct ReadHead {
   InboxKey inbox;
 };
 
-/// Acts on single items; ids of other people or of other workspaces are passed over in silence. Answers Marked.
+/// Acts on single items; ids of other people or of other workspaces are passed over in silence. Each of these acts shows that
+/// the person has the item: what was pending becomes delivered. Answers Marked.
 struct Mark {
   enum class Act : std::uint8_t { Read, Archive, Acknowledge } act = Act::Read;
   Recipient recipient;
@@ -51,7 +52,8 @@ struct Mark {
   std::vector<NotificationId> ids;
 };
 
-/// Acts on everything up to a place that the client has seen, never beyond it. Answers Marked, or Refused{UnknownCursor}.
+/// Acts on everything up to a place that the client has seen, never beyond it; what was pending there becomes delivered.
+/// Seen never goes back. Answers Marked, or Refused{UnknownCursor}.
 struct MarkUpTo {
   enum class Act : std::uint8_t { Read, Seen } act = Act::Read;
   InboxKey inbox;
@@ -127,7 +129,8 @@ struct CreatedItem {
 struct Created {
   NotificationId id;
   bool duplicate = false;
-  std::vector<CreatedItem> items;  ///< One for each recipient, in the intent's order; empty for a duplicate.
+  /// One for each recipient, in the intent's order; empty for a duplicate, and for what had expired before it was stored.
+  std::vector<CreatedItem> items;
 };
 
 struct Page {
@@ -137,6 +140,7 @@ struct Page {
   Counts counts;
   bool reset = false;  ///< `after` was unknown, and the page begins at the beginning.
   bool more = false;   ///< There are further items that match.
+  std::uint64_t acknowledged = 0;  ///< Items that this answer delivered, by ListPage::acknowledge.
 };
 
 struct Head {
@@ -146,8 +150,11 @@ struct Head {
   Counts counts;
 };
 
+/// Whether a cursor names a place of the inbox whose head this is, and nothing behind it is missing.
+bool is_known(const Cursor& cursor, const Head& head);
+
 struct Marked {
-  std::uint64_t changed = 0;          ///< Items whose state this act changed.
+  std::uint64_t changed = 0;          ///< Items that this act made read, archived, delivered or seen.
   std::vector<InboxChange> inboxes;   ///< Those that hold any of the items named, changed or not; sorted by workspace.
 };
 
@@ -171,7 +178,6 @@ struct Stats {
   std::uint64_t pending = 0;
   std::uint64_t claimed = 0;
   std::optional<Timestamp> oldest_pending;  ///< When the oldest item that is neither delivered nor expired was stored.
-  std::uint64_t notifications = 0;
 };
 
 enum class Refusal : std::uint8_t {

@@ -3,6 +3,7 @@
 // Rule 2: a message without a trigger, or whose payload is no JSON, is a fault of the message: it stays undeleted. [L6]
 #pragma once
 
+#include <cstddef>
 #include <memory>
 #include <span>
 #include <string>
@@ -10,6 +11,7 @@
 
 #include "base/result.h"
 #include "base/strong.h"
+#include "wire/json/reader.h"
 
 namespace fanfare::live {
 
@@ -21,6 +23,9 @@ struct Event {
   std::string payload;  ///< JSON text: {"workspace":"docs","document":"d-7","pages":12}
   EventId id;
 };
+
+/// A longer id in an attribute is passed over, so that the duplicate window has a bounded size.
+inline constexpr std::size_t kEventIdBytesMax = 256;
 
 /// Shared, because one event stands in the buffers of all its subscribers, and nobody may change it there.
 using SharedEvent = std::shared_ptr<const Event>;
@@ -50,7 +55,8 @@ struct EventRules {
 };
 
 /// The event in a raw message or in an SNS envelope. Its id: the attribute `FanfareEventId`, else the SNS MessageId, else the
-/// SQS MessageId. [L2, L8] Only the envelope is parsed here; PubSub::publish parses the payload, once.
-Result<Event, EventFault> read_event(const ReceivedMessage& message, const EventRules& rules);
+/// SQS MessageId. [L2, L8] Only the envelope is parsed here; PubSub::publish parses the payload, once. A message that carries
+/// the trigger itself is raw, whatever its body looks like. `reader` is the caller's own, kept to save its memory.
+Result<Event, EventFault> read_event(const ReceivedMessage& message, const EventRules& rules, wire::json::Reader& reader);
 
 }  // namespace fanfare::live
