@@ -51,7 +51,6 @@ std::vector<StreamOutput> EventStream::on_page(StreamPage page) {
   if (phase_ != Phase::Paging) return out;
   for (StreamItem& item : page.items) {
     if (item.sequence <= position_ || item.sequence > paging_up_to_) continue;
-    buffer_.erase(item.sequence);
     position_ = item.sequence;
     out.push_back(SendItem{std::move(item), cursor()});
   }

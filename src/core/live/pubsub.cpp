@@ -20,8 +20,6 @@ struct TextHash {
 template <class Value>
 using TextMap = std::unordered_map<std::string, Value, TextHash, std::equal_to<>>;
 
-bool is_integer_spelling(std::string_view number) { return number.find_first_not_of("-0123456789") == std::string_view::npos; }
-
 std::optional<Scalar> scalar_of(const wire::json::Node& node) {
   switch (node.kind()) {
     case wire::json::Kind::String: return Scalar{Scalar::Type::String, std::string{*node.as_string()}};
@@ -29,7 +27,7 @@ std::optional<Scalar> scalar_of(const wire::json::Node& node) {
     case wire::json::Kind::Number: {
       std::string spelling;
       node.append_to(spelling);
-      return Scalar{is_integer_spelling(spelling) ? Scalar::Type::Integer : Scalar::Type::Real, std::move(spelling)};
+      return Scalar{node.is_integer() ? Scalar::Type::Integer : Scalar::Type::Real, std::move(spelling)};
     }
     default: return std::nullopt;
   }
@@ -41,7 +39,8 @@ std::optional<Scalar> scalar_of(const wire::json::Value& value) {
     case wire::json::Kind::Bool: return Scalar{Scalar::Type::Boolean, *value.as_bool() ? "true" : "false"};
     case wire::json::Kind::Number: {
       const std::string_view spelling = *value.number_text();
-      return Scalar{is_integer_spelling(spelling) ? Scalar::Type::Integer : Scalar::Type::Real, std::string{spelling}};
+      const bool integer = spelling.find_first_not_of("-0123456789") == std::string_view::npos;
+      return Scalar{integer ? Scalar::Type::Integer : Scalar::Type::Real, std::string{spelling}};
     }
     default: return std::nullopt;
   }

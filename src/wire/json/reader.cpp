@@ -68,6 +68,11 @@ Kind Node::kind() const {
   }
 }
 
+bool Node::is_integer() const {
+  const auto type = tape(document_, index_).tape_ref_type();
+  return type == tape_type::INT64 || type == tape_type::UINT64;
+}
+
 std::optional<bool> Node::as_bool() const {
   const auto ref = tape(document_, index_);
   if (ref.is_true()) return true;

@@ -42,6 +42,8 @@ class Node {
   /// A whole number in range. Written with a fraction or an exponent (5.0, 5e0) it counts up to 2^53.
   [[nodiscard]] std::optional<std::int64_t> as_int64() const;
   [[nodiscard]] std::optional<double> as_double() const;
+  /// Whether it is a number written without fraction and exponent: 5, not 5.0.
+  [[nodiscard]] bool is_integer() const;
 
   /// Members in the order of the text; empty unless this is an object.
   [[nodiscard]] MemberRange members() const;

@@ -13,6 +13,15 @@ namespace {
 constexpr std::string_view kSendMessage = R"({"QueueUrl":"http://localhost:4566/000000000000/orders","MessageBody":"{\"id\":1}",
   "DelaySeconds":5,"MessageAttributes":{"a":{"DataType":"String","StringValue":"x"},"n":{"DataType":"Number","StringValue":"1"}}})";
 
+TEST(Reader, TellsHowANumberWasWritten) {
+  Reader reader;
+  const auto root = reader.parse("[5, -5, 18446744073709551615, 5.0, 5e0, \"5\"]");
+  ASSERT_TRUE(root.has_value());
+  std::vector<bool> integers;
+  for (const Node item : root->items()) integers.push_back(item.is_integer());
+  EXPECT_EQ(integers, (std::vector<bool>{true, true, true, false, false, false}));
+}
+
 TEST(Reader, VisitsMembersInOrderWithUnescapedStrings) {
   Reader reader;
   const auto root = reader.parse(kSendMessage);
