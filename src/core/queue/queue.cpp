@@ -1,0 +1,296 @@
+#include "core/queue/queue.h"
+
+#include <algorithm>
+#include <functional>
+
+#include "base/assert.h"
+#include "base/marks.h"
+
+namespace fanfare::queue {
+namespace {
+
+constexpr std::uint32_t kNone = Slab<Entry>::kNone;
+// Received this often and not deleted: to the back. [SQS CloudWatch metrics]
+constexpr std::uint32_t kBackOfQueueAfter = 3;
+constexpr seconds kVisibilityTotalMax{43'200};
+
+std::uint32_t offset_ms(Timestamp from, Timestamp to) {
+  const std::int64_t ms = (to - from).count();
+  return static_cast<std::uint32_t>(std::clamp<std::int64_t>(ms, 0, 0xffff'fffe));
+}
+
+// Deliveries are numbered per epoch: whether a handle names an earlier, this, or a later delivery than the last known.
+std::strong_ordering compare_delivery(const ReceiptHandle& handle, const Entry& entry) {
+  if (const auto order = handle.epoch <=> entry.receive_epoch; order != 0) return order;
+  return handle.receipt <=> entry.receipt;
+}
+
+}  // namespace
+
+const Entry* Queue::find(SequenceNumber sequence) const {
+  const std::uint32_t slot = index_.find(sequence);
+  return slot == SequenceIndex::kNone ? nullptr : &entries_[slot];
+}
+
+std::optional<Timestamp> Queue::oldest_sent() const {
+  const std::uint32_t slot = index_.first();
+  if (slot == SequenceIndex::kNone) return std::nullopt;
+  return entries_[slot].sent_at;
+}
+
+std::optional<Timestamp> Queue::earliest_sent() const {
+  std::optional<Timestamp> earliest = oldest_sent();
+  if (earliest && !early_.empty()) earliest = std::min(*earliest, timestamp_from_unix_ms(early_.front().sent_ms));
+  return earliest;
+}
+
+std::optional<Timestamp> Queue::next_visible() const {
+  if (hidden_.empty()) return std::nullopt;
+  return timestamp_from_unix_ms(hidden_.top().key);
+}
+
+std::optional<Timestamp> Queue::next_change(RetentionPeriod retention) const {
+  std::optional<Timestamp> next = next_visible();
+  if (const auto earliest = earliest_sent()) {
+    const Timestamp expiry = *earliest + retention.value();
+    if (!next || expiry < *next) next = expiry;
+  }
+  return next;
+}
+
+const Entry* Queue::first_ready() const {
+  const bool returned = !returned_.empty();
+  if (ready_head_ == kNone) return returned ? &entries_[returned_.top().slot] : nullptr;
+  const Entry& fresh = entries_[ready_head_];
+  if (returned && returned_.top().key <= fresh.sequence.value) return &entries_[returned_.top().slot];
+  return &fresh;
+}
+
+bool Queue::decide_delete(const ReceiptHandle& handle) const {
+  const Entry* entry = find(handle.message);
+  if (entry == nullptr) return false;
+  if (compare_delivery(handle, *entry) < 0) {
+    FANFARE_MARK(outdated_receipt);
+    return false;
+  }
+  return true;
+}
+
+bool Queue::is_leased(const ReceiptHandle& handle) const {
+  const Entry* entry = find(handle.message);
+  return entry != nullptr && entry->state == EntryState::Leased && compare_delivery(handle, *entry) == 0;
+}
+
+Result<VisibilityChanged, VisibilityError> Queue::decide_change(const ReceiptHandle& handle, VisibilityTimeout timeout,
+                                                                Timestamp now) const {
+  const Entry* entry = find(handle.message);
+  if (entry == nullptr) return VisibilityError::MessageGone;
+  if (entry->state != EntryState::Leased || compare_delivery(handle, *entry) != 0) return VisibilityError::NotInflight;
+  const Timestamp until = now + timeout.value();
+  if (until - entry->received_at() > kVisibilityTotalMax) return VisibilityError::BeyondTwelveHours;
+  return VisibilityChanged{handle.message, now, until};
+}
+
+void Queue::apply(const Arrived& event) {
+  FANFARE_ASSERT(event.sequence >= next_);
+  next_ = {event.sequence.value + 1};
+  const std::uint32_t slot = entries_.allocate();
+  Entry& entry = entries_[slot];
+  entry.id = event.id;
+  entry.sequence = event.sequence;
+  entry.sent_at = event.sent_at;
+  entry.payload = event.payload;
+  entry.group = event.group;
+  entry.envelope = event.envelope;
+  entry.dead_letter_source = event.dead_letter_source;
+  entry.receipt = event.receipt;
+  entry.undelivered = event.undelivered;
+  entry.first_received_ms = event.first_received_ms;
+  index_.insert(event.sequence, slot);
+  note_retention(entry);
+  if (event.visible_at > event.at) {
+    hide(slot, EntryState::Delayed, event.visible_at);
+  } else {
+    append_ready(slot);
+  }
+}
+
+void Queue::apply(const Leased& event) {
+  const std::uint32_t slot = index_.find(event.sequence);
+  FANFARE_ASSERT(slot != SequenceIndex::kNone);
+  Entry& entry = entries_[slot];
+  leave_state(slot);
+  ++entry.receipt;
+  entry.receive_epoch = event.epoch;
+  entry.received_ms = offset_ms(entry.sent_at, event.at);
+  if (entry.first_received_ms == 0) entry.first_received_ms = entry.received_ms + 1;
+  hide(slot, EntryState::Leased, event.until);
+}
+
+void Queue::apply(const VisibilityChanged& event) {
+  const std::uint32_t slot = index_.find(event.sequence);
+  FANFARE_ASSERT(slot != SequenceIndex::kNone);
+  leave_state(slot);
+  if (event.until > event.at) {
+    hide(slot, EntryState::Leased, event.until);
+  } else {
+    make_visible(slot);
+  }
+}
+
+void Queue::apply(const Undelivered& event) {
+  const std::uint32_t slot = index_.find(event.sequence);
+  FANFARE_ASSERT(slot != SequenceIndex::kNone);
+  Entry& entry = entries_[slot];
+  leave_state(slot);
+  if (entry.undelivered < entry.receipt && entry.undelivered < 0xffff) ++entry.undelivered;
+  if (entry.receive_count() == 0) entry.first_received_ms = 0;
+  make_visible(slot);
+}
+
+Entry Queue::apply(const Removed& event) {
+  const std::uint32_t slot = index_.find(event.sequence);
+  FANFARE_ASSERT(slot != SequenceIndex::kNone);
+  return take_out(slot);
+}
+
+bool Queue::advance(Timestamp now, RetentionPeriod retention, std::size_t budget, std::vector<Entry>& removed) {
+  std::size_t left = budget;
+  for (; left > 0; --left) {
+    const auto earliest = earliest_sent();
+    if (!earliest || *earliest + retention.value() > now) break;
+    std::uint32_t slot = index_.first();
+    if (!early_.empty() && timestamp_from_unix_ms(early_.front().sent_ms) < entries_[slot].sent_at)
+      slot = index_.find(early_.front().sequence);
+    removed.push_back(take_out(slot));
+  }
+  const bool more_expired = left == 0;
+  for (left = budget; left > 0; --left) {
+    if (hidden_.empty() || hidden_.top().key > unix_ms(now)) break;
+    const std::uint32_t slot = hidden_.top().slot;
+    leave_state(slot);
+    make_visible(slot);
+  }
+  return more_expired || left == 0;
+}
+
+void Queue::drain(std::size_t budget, std::vector<Entry>& removed) {
+  std::uint32_t slot = 0;
+  for (; budget > 0; --budget) {
+    slot = entries_.next_used(slot);
+    if (slot == entries_.end()) return;
+    removed.push_back(take_out(slot));
+  }
+}
+
+void Queue::set_payload(SequenceNumber sequence, std::uint32_t payload) {
+  const std::uint32_t slot = index_.find(sequence);
+  FANFARE_ASSERT(slot != SequenceIndex::kNone);
+  entries_[slot].payload = payload;
+}
+
+std::uint64_t Queue::rank_of(const Entry& entry) const {
+  return entry.state == EntryState::Returned ? returned_.at(entry.link_a).key : entry.sequence.value;
+}
+
+void Queue::restore(const Entry& entry, std::uint64_t rank) {
+  const std::uint32_t slot = entries_.allocate();
+  entries_[slot] = entry;
+  index_.insert(entry.sequence, slot);
+  raise_next_sequence({entry.sequence.value + 1});
+  note_retention(entry);
+  switch (entry.state) {
+    case EntryState::Ready: append_ready(slot); break;
+    case EntryState::Returned:
+      ++counts_.visible;
+      returned_.push(rank, slot, place());
+      break;
+    case EntryState::Leased:
+    case EntryState::Delayed: hide(slot, entry.state, entry.hidden_until()); break;
+  }
+}
+
+// The slot is in no list, no heap and no count.
+void Queue::make_visible(std::uint32_t slot) {
+  Entry& entry = entries_[slot];
+  entry.state = EntryState::Returned;
+  ++counts_.visible;
+  const bool to_the_back = entry.receive_count() >= kBackOfQueueAfter;
+  returned_.push(to_the_back ? next_.value : entry.sequence.value, slot, place());
+}
+
+void Queue::hide(std::uint32_t slot, EntryState state, Timestamp until) {
+  Entry& entry = entries_[slot];
+  entry.state = state;
+  entry.hidden_until_ms = offset_ms(entry.sent_at, until);
+  ++(state == EntryState::Leased ? counts_.in_flight : counts_.delayed);
+  hidden_.push(unix_ms(entry.hidden_until()), slot, place());
+}
+
+void Queue::append_ready(std::uint32_t slot) {
+  Entry& entry = entries_[slot];
+  entry.state = EntryState::Ready;
+  ++counts_.visible;
+  entry.link_a = ready_tail_;
+  entry.link_b = kNone;
+  (ready_tail_ == kNone ? ready_head_ : entries_[ready_tail_].link_b) = slot;
+  ready_tail_ = slot;
+}
+
+// Takes the slot out of the list or heap and the count of its state.
+void Queue::leave_state(std::uint32_t slot) {
+  Entry& entry = entries_[slot];
+  switch (entry.state) {
+    case EntryState::Ready:
+      --counts_.visible;
+      (entry.link_a == kNone ? ready_head_ : entries_[entry.link_a].link_b) = entry.link_b;
+      (entry.link_b == kNone ? ready_tail_ : entries_[entry.link_b].link_a) = entry.link_a;
+      return;
+    case EntryState::Returned:
+      --counts_.visible;
+      returned_.erase(entry.link_a, place());
+      return;
+    case EntryState::Leased:
+      --counts_.in_flight;
+      hidden_.erase(entry.link_a, place());
+      return;
+    case EntryState::Delayed:
+      --counts_.delayed;
+      hidden_.erase(entry.link_a, place());
+      return;
+  }
+}
+
+Entry Queue::take_out(std::uint32_t slot) {
+  leave_state(slot);
+  const Entry entry = entries_[slot];
+  index_.erase(entry.sequence);
+  entries_.free(slot);
+  if (!early_.empty()) drop_stale_early();
+  return entry;
+}
+
+void Queue::note_retention(const Entry& entry) {
+  const std::int64_t sent_ms = unix_ms(entry.sent_at);
+  if (sent_ms >= latest_sent_ms_) {
+    latest_sent_ms_ = sent_ms;
+    return;
+  }
+  // When most are gone, forget them: rebuilding costs what was pushed since.
+  if (early_.size() > 64 && early_.size() > 2 * entries_.size()) {
+    std::erase_if(early_, [&](const Early& e) { return index_.find(e.sequence) == SequenceIndex::kNone; });
+    std::make_heap(early_.begin(), early_.end(), std::greater<>{});
+  }
+  early_.push_back({sent_ms, entry.sequence});
+  std::push_heap(early_.begin(), early_.end(), std::greater<>{});
+}
+
+// Keeps the top of `early_` a live message, so that earliest_sent() is exact.
+void Queue::drop_stale_early() {
+  while (!early_.empty() && index_.find(early_.front().sequence) == SequenceIndex::kNone) {
+    std::pop_heap(early_.begin(), early_.end(), std::greater<>{});
+    early_.pop_back();
+  }
+}
+
+}  // namespace fanfare::queue
