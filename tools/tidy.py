@@ -34,6 +34,7 @@ TEST = re.compile(
     re.MULTILINE,
 )
 REQUIREMENT = re.compile(r"(?<![A-Za-z0-9])([LFSN]\d{1,2})_(?=[A-Za-z])")
+NAMED_PATH = re.compile(r"`((?:src|tools|tests|docs|fuzz|cmake|sim|scenarios|bench|examples|clients)/[\w./-]+)`")
 LINK = re.compile(r"\[[^\]\n]*\]\(([^)\s#]+)(?:#[^)\s]*)?\)")
 
 
@@ -189,6 +190,10 @@ def check_tree(root, files, texts):
                     findings.append(
                         f"{path}:{line_of(text, match.start())} links to {target}, which is not there: mend the link"
                     )
+            for match in NAMED_PATH.finditer(text):
+                if not os.path.exists(os.path.join(root, match.group(1))):
+                    at = f"{path}:{line_of(text, match.start())}"
+                    findings.append(Later(f"{at} names {match.group(1)}, which is not there: mend the path"))
         if path.endswith("CMakeLists.txt") and re.search(r"^\s*fanfare_module\(", text, re.MULTILINE):
             readme = os.path.join(os.path.dirname(path), "README.md")
             if readme not in files:
@@ -261,7 +266,7 @@ def main(arguments=None):
     for finding in findings:
         print(finding)
     if later:
-        print(f"{len(later)} lines too wide or READMEs missing (tools/tidy.py --strict lists them)")
+        print(f"{len(later)} wide lines, missing READMEs and paths that are not there yet (tools/tidy.py --strict lists them)")
     print("tidy: " + (f"{len(findings)} finding(s)" if findings else "fine"))
     return 1 if findings else 0
 

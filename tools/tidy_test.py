@@ -150,6 +150,11 @@ class Tidy(unittest.TestCase):
         self.write("docs/a.md", "See [there](../src/gone.h).\n")
         self.refuses("docs/a.md:1 links to ../src/gone.h, which is not there: mend the link")
 
+    def test_a_path_in_prose_that_is_not_there_is_counted(self):
+        self.write("src/base/ids.h", HEADER)
+        self.write("docs/a.md", "See `src/base/ids.h` and `src/base/gone.h`, `src/api/sqs/<action>.cpp`, `build/x`.\n")
+        self.refuses("docs/a.md:1 names src/base/gone.h, which is not there: mend the path")
+
     def test_a_script_is_executable(self):
         self.write("tools/a.py", '#!/usr/bin/env python3\n"""A."""\n')
         self.refuses("tools/a.py opens with #! but is not executable: chmod +x tools/a.py")
