@@ -128,7 +128,7 @@ def check_opening(path, lines):
         opens = first.startswith(("//", "/*"))
     elif path.endswith(".sql"):
         opens = first.startswith("--")
-    elif path.endswith(".py"):
+    elif path.endswith(".py") or "python" in lines[0]:
         opens = first.startswith(("#", '"""', 'r"""'))
     else:
         opens = first.startswith("#")

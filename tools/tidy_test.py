@@ -162,7 +162,7 @@ class Tidy(unittest.TestCase):
     def test_a_layer_that_is_there_is_required(self):
         self.write("tests/LAYERS", "# Layers.\ncrash tests/crash/run planned\n")
         self.fine()
-        self.write("tests/crash/run", "#!/bin/sh\n# Runs.\n", executable=True)
+        self.write("tests/crash/run", '#!/usr/bin/env python3\n"""Runs."""\n', executable=True)
         self.refuses("tests/LAYERS:2 says crash is planned, but tests/crash/run is there: write required")
 
     def test_what_others_wrote_is_left_alone(self):
