@@ -16,7 +16,7 @@ enum class Framing : std::uint8_t {
 };
 
 /// Hands out body bytes as they come. Each step() looks at the front of `buffer`; the caller drops `consumed` bytes before
-/// the next one. Chunk extensions and trailers are skipped.
+/// the next one. Chunk extensions and trailers are skipped, and limited: 4 KiB a line of a chunk's size, 32 KiB of trailers.
 class BodyDecoder {
  public:
   enum class State : std::uint8_t {
@@ -27,7 +27,7 @@ class BodyDecoder {
   };
   struct Step {
     State state;
-    std::size_t consumed;   ///< bytes of the buffer that are done with, framing included
+    std::size_t consumed;   ///< bytes of the buffer that are done with, framing included; also with NeedMore
     std::string_view data;  ///< view into the buffer
   };
 
@@ -36,23 +36,24 @@ class BodyDecoder {
   explicit BodyDecoder(Framing framing, std::uint64_t length = 0);
 
   Step step(std::string_view buffer);
-  /// What is wrong: `chunk size is not a hexadecimal number`. Static text.
+  /// What is wrong: `a chunk's size is not a hexadecimal number`. Static text.
   [[nodiscard]] std::string_view error() const { return error_; }
-  [[nodiscard]] bool done() const { return phase_ == Phase::Done; }
+  /// Bytes still to come of the body (Length) or of the current chunk, as far as they are announced.
+  [[nodiscard]] std::uint64_t announced() const { return phase_ == Phase::Data ? left_ : 0; }
   /// The peer has closed: true if that is where the body may end.
   [[nodiscard]] bool may_end() const { return framing_ == Framing::UntilClose || phase_ == Phase::Done; }
 
  private:
-  enum class Phase : std::uint8_t { Data, Size, AfterSize, SizeLineFeed, ChunkEnd, ChunkLineFeed, Trailer, Done, Failed };
-  Step fail(std::string_view why);
+  enum class Phase : std::uint8_t { Data, Size, AfterSize, Extension, SizeLineFeed, DataEnd, DataLineFeed, TrailerLine, TrailerLineFeed, Done, Failed };
+  /// Takes one byte of the framing around chunks. Null, or what is wrong.
+  const char* take(char c);
 
   Framing framing_ = Framing::None;
   Phase phase_ = Phase::Done;
-  std::uint64_t left_ = 0;          // bytes left of the body or of the chunk
-  std::uint32_t size_digits_ = 0;   // hex digits of the chunk size seen so far
-  std::uint64_t overhead_ = 0;      // bytes of chunk extensions and trailers seen so far
-  std::uint32_t line_bytes_ = 0;    // bytes of the current trailer line seen so far
-  bool carriage_return_ = false;    // whether the last byte seen was a CR
+  std::uint8_t digits_ = 0;        // hexadecimal digits of the chunk's size so far
+  bool line_is_empty_ = true;      // of the current trailer line
+  std::uint32_t skipped_ = 0;      // bytes of the current extension, or of all trailers
+  std::uint64_t left_ = 0;         // bytes left of the body or of the chunk
   std::string_view error_;
 };
 

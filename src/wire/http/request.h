@@ -24,16 +24,10 @@
 #include <vector>
 
 #include "wire/http/body.h"
+#include "wire/http/head_scanner.h"
 #include "wire/http/headers.h"
 
 namespace fanfare::wire::http {
-
-struct Limits {
-  std::size_t start_line_bytes_max = 32 * 1024;  ///< request: 414; response: error
-  std::size_t header_count_max = 100;            ///< 431
-  std::size_t header_bytes_max = 32 * 1024;      ///< all fields together, with their line ends: 431
-  std::uint64_t body_bytes_max = 16 * 1024 * 1024;  ///< after decoding: 413
-};
 
 /// One whole request. All views lie in the buffer given to parse(), or in the parser (a chunked body): valid until the
 /// buffer changes or parse() is called again.
@@ -49,12 +43,6 @@ struct Request {
   std::string_view body;       ///< decoded
 };
 
-/// What to answer to a request that cannot be understood; the connection is closed after it.
-struct RequestError {
-  int status;               ///< 400, 413, 414, 431, 501 or 505
-  std::string_view reason;  ///< static text: `Content-Length and Transfer-Encoding exclude each other`
-};
-
 enum class Parse : std::uint8_t {
   NeedMore,      ///< the request is not whole yet
   SendContinue,  ///< the client waits for kContinue before it sends the body; reported once
@@ -67,60 +55,47 @@ inline constexpr std::string_view kContinue = "HTTP/1.1 100 Continue\r\n\r\n";
 /// The parser of one connection. Movable.
 class RequestParser {
  public:
-  explicit RequestParser(const Limits& limits = {}) : limits_(limits) {}
+  explicit RequestParser(const Limits& limits = {});
 
   /// `buffer` begins where the current request begins: after Complete the caller drops consumed() bytes. The bytes given
-  /// before must still be there, at any address.
+  /// before must still be there, at any address. Never called with less than before.
   Parse parse(std::string_view buffer);
 
   [[nodiscard]] const Request& request() const { return request_; }
   [[nodiscard]] std::size_t consumed() const { return consumed_; }
   [[nodiscard]] const RequestError& error() const { return error_; }
   /// True between requests: nothing of the next one has come. An idle connection may be closed without an answer.
-  [[nodiscard]] bool idle() const { return phase_ == Phase::Start && scanned_ == 0; }
+  [[nodiscard]] bool idle() const {
+    return phase_ == Phase::Complete || (phase_ == Phase::Head && scanner_.scanned() == 0);
+  }
   /// How many bytes the whole request will have, head included, if it is known already (Content-Length); else 0.
   /// For sizing the receive buffer.
-  [[nodiscard]] std::size_t expected_bytes() const;
+  [[nodiscard]] std::uint64_t expected_bytes() const;
 
  private:
-  enum class Phase : std::uint8_t { Start, Fields, Body, Complete, Failed };
-  struct Slice {
-    std::uint32_t offset;
-    std::uint32_t size;
-  };
-  struct Field {
-    Slice name;
-    Slice value;
-  };
+  enum class Phase : std::uint8_t { Head, Body, Complete, Failed };
   void begin();
-  Parse parse_head(std::string_view buffer);
+  bool take_request_line(std::string_view line);
+  bool take_fields(std::string_view buffer);
   Parse parse_body(std::string_view buffer);
-  bool take_request_line(std::string_view buffer, std::size_t begin, std::size_t end);
-  bool take_framing(std::string_view buffer);
-  bool take_field(std::string_view buffer, std::size_t begin, std::size_t end);
-  void point_into(std::string_view buffer);
-  Parse fail(int status, std::string_view reason);
+  Parse complete(std::string_view buffer, std::string_view body, std::size_t end);
+  bool fail(int status, std::string_view reason);
 
   Limits limits_;
-  Phase phase_ = Phase::Start;
+  Phase phase_ = Phase::Head;
   bool continue_wanted_ = false;
-  bool keep_alive_ = true;
-  std::uint8_t minor_version_ = 1;
   Framing framing_ = Framing::None;
-  std::size_t scanned_ = 0;      // bytes of the buffer that have been looked at
-  std::size_t line_begin_ = 0;   // where the line that is not whole yet begins
-  std::size_t fields_begin_ = 0; // end of the start line
-  std::size_t head_end_ = 0;     // first byte of the body
+  std::uint32_t method_size_ = 0;
+  std::uint32_t target_size_ = 0;
   std::uint64_t length_ = 0;
-  Slice method_{};
-  Slice target_{};
-  std::vector<Field> fields_;
-  std::vector<Header> headers_;
+  std::size_t decoded_until_ = 0;  // first byte of a chunked body that the decoder has not seen
+  HeadScanner scanner_;
   BodyDecoder decoder_;
-  std::string decoded_;          // a chunked body, decoded
+  std::vector<Header> headers_;
+  std::string decoded_;
   Request request_;
   std::size_t consumed_ = 0;
-  RequestError error_{};
+  RequestError error_;
 };
 
 /// What append_request() writes. `Host` comes first; `Content-Length` is added when there is a body or the method is POST,

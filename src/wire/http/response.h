@@ -65,10 +65,10 @@ class ResponseParser {
     Error,         ///< error() says what is wrong; the connection is of no further use
   };
 
-  explicit ResponseParser(const Limits& limits = {}) : limits_(limits) {}
+  explicit ResponseParser(const Limits& limits = {});
 
-  /// Before each response: whether its request was HEAD (then no body follows), and whether the body shall be left to
-  /// decoder(), for streams without end. Default: neither.
+  /// Before parse() sees the response: whether its request was HEAD (then no body follows), and whether the body shall be left to
+  /// decoder(), for streams without end. Holds until it is called again; default: neither.
   void expect(bool head_request, bool stream_body = false);
 
   State parse(std::string_view buffer);
@@ -82,43 +82,33 @@ class ResponseParser {
   /// After HeadComplete; the caller drives it.
   [[nodiscard]] BodyDecoder& decoder() { return decoder_; }
   /// True between responses.
-  [[nodiscard]] bool idle() const { return phase_ == Phase::Start && scanned_ == 0; }
+  [[nodiscard]] bool idle() const {
+    return (phase_ == Phase::Complete && (!stream_body_ || decoder_.may_end())) ||
+           (phase_ == Phase::Head && interim_count_ == 0 && scanner_.scanned() == 0);
+  }
 
  private:
-  enum class Phase : std::uint8_t { Start, Fields, Body, Complete, Failed };
-  struct Slice {
-    std::uint32_t offset;
-    std::uint32_t size;
-  };
-  struct Field {
-    Slice name;
-    Slice value;
-  };
+  enum class Phase : std::uint8_t { Head, Body, Complete, Failed };
   void begin();
-  State parse_head(std::string_view buffer);
-  State parse_body(std::string_view buffer, bool closed);
+  State parse_body(std::string_view buffer);
+  bool take_status_line(std::string_view line);
+  bool take_fields(std::string_view buffer);
+  State complete(std::string_view buffer, std::string_view body, std::size_t end);
   void point_into(std::string_view buffer);
-  bool take_framing(std::string_view buffer);
-  State fail(std::string_view reason);
+  bool fail(std::string_view reason);
 
   Limits limits_;
-  Phase phase_ = Phase::Start;
+  Phase phase_ = Phase::Head;
   bool head_request_ = false;
   bool stream_body_ = false;
-  bool keep_alive_ = true;
-  std::uint8_t minor_version_ = 1;
-  int status_ = 0;
+  int interim_count_ = 0;
   Framing framing_ = Framing::None;
-  std::size_t scanned_ = 0;
-  std::size_t line_begin_ = 0;
-  std::size_t fields_begin_ = 0;
-  std::size_t head_begin_ = 0;   // where the final response begins, behind interim ones
-  std::size_t head_end_ = 0;
+  std::uint32_t reason_size_ = 0;
   std::uint64_t length_ = 0;
-  Slice reason_{};
-  std::vector<Field> fields_;
-  std::vector<Header> headers_;
+  std::size_t decoded_until_ = 0;  // first byte of a chunked body that the decoder has not seen
+  HeadScanner scanner_;
   BodyDecoder decoder_;
+  std::vector<Header> headers_;
   std::string decoded_;
   Response response_;
   std::size_t consumed_ = 0;

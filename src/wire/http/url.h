@@ -56,7 +56,7 @@ struct FormField {
 class Form {
  public:
   /// Decodes `Action=SendMessage&MessageBody=a+b%21`: `+` is a space, %XX a byte; a field without `=` has an empty value;
-  /// empty fields (`a&&b`) are skipped. Views are valid until the next parse() and while `text` is (fields without escapes
+  /// empty fields (`a&&b`) are skipped. Views are valid until the next parse() or move, and while `text` is (fields without escapes
   /// point into it). Returns the offset of a `%` that two hex digits do not follow, or nullopt.
   std::optional<std::size_t> parse(std::string_view text);
 
