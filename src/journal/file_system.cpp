@@ -1,0 +1,37 @@
+#include "journal/file_system.h"
+
+#include <cerrno>
+#include <system_error>
+
+namespace fanfare::journal {
+
+std::string FileError::describe(std::string_view file_name) const {
+  std::string text(operation);
+  text.append(" of ").append(file_name).append(": ").append(std::generic_category().message(number));
+  return text;
+}
+
+JournalError FileError::kind() const {
+  return number == ENOSPC || number == EDQUOT ? JournalError::NoSpace : JournalError::Io;
+}
+
+Result<Success, FileError> write_all(File& file, std::span<const std::string_view> pieces, std::uint64_t offset, Sync sync) {
+  std::vector<std::string_view> rest;  // only after a short write
+  while (!pieces.empty()) {
+    const auto written = file.write_at(pieces, offset, sync);
+    if (!written) return written.error();
+    offset += *written;
+    std::size_t done = *written;
+    std::size_t whole = 0;
+    while (whole < pieces.size() && pieces[whole].size() <= done) done -= pieces[whole++].size();
+    if (whole == pieces.size()) break;
+    if (*written == 0) return FileError{EIO, "pwrite"};
+    std::vector<std::string_view> remaining(pieces.begin() + static_cast<std::ptrdiff_t>(whole), pieces.end());
+    remaining.front().remove_prefix(done);
+    rest = std::move(remaining);
+    pieces = rest;
+  }
+  return Success{};
+}
+
+}  // namespace fanfare::journal
