@@ -84,7 +84,9 @@ inline std::string commit(Journal& journal, Sync sync = Sync::Yes) {
   const auto done = journal.commit(sync);
   if (!done) return std::string(name_of(done.error()));
   EXPECT_EQ(*done, journal.durable_end());
-  if (sync == Sync::Yes) EXPECT_EQ(*done, journal.next_position());
+  if (sync == Sync::Yes) {
+    EXPECT_EQ(*done, journal.next_position());
+  }
   return "ok";
 }
 
