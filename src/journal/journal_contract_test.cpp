@@ -61,6 +61,7 @@ class FaultyDisk final : public Place {
 struct Kind {
   const char* name;
   std::unique_ptr<Place> (*make)();
+  friend std::ostream& operator<<(std::ostream& out, const Kind& kind) { return out << kind.name; }
 };
 
 std::unique_ptr<Place> memory() { return std::make_unique<Memory>(); }
