@@ -86,7 +86,7 @@ class Value {
     std::string text;
   };
   using Node = std::variant<std::monostate, bool, Number, std::string, std::vector<Value>, std::vector<Member>>;
-  explicit Value(Node node) : node_(std::move(node)) {}
+  explicit Value(Node node);
   Node node_;
 };
 
@@ -94,6 +94,9 @@ struct Member {
   std::string key;
   Value value;
 };
+
+// Here, not in the class: clang wants Member complete.
+inline Value::Value(Node node) : node_(std::move(node)) {}
 
 enum class DuplicateKeys : std::uint8_t {
   LastWins,  ///< one member, at the place of the first with the value of the last, as ECMAScript does
