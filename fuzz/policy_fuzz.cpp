@@ -1,3 +1,4 @@
+// Reads any bytes as a policy of both kinds and, if they are one, decides a request with it.
 #include <cstdint>
 #include <string_view>
 

@@ -10,12 +10,15 @@
 
 namespace fanfare {
 
-/// Where a frame starts, in bytes since the beginning of the log. Also used for ends: a record is durable when the
-/// journal's durable end is at or beyond the position after its frame.
+/// Where a frame starts, in bytes since the beginning of the log; never reused, except for records that were discarded.
+/// Also used for ends: a record is durable when the journal's durable end is at or beyond the position after its frame.
 struct LogPosition {
   std::uint64_t value = 0;
 
   friend constexpr auto operator<=>(const LogPosition&, const LogPosition&) = default;
+  friend constexpr LogPosition operator+(LogPosition position, std::uint64_t bytes) { return {position.value + bytes}; }
+  /// Bytes from `from` to `to`; `from` is not behind `to`.
+  friend constexpr std::uint64_t operator-(LogPosition to, LogPosition from) { return to.value - from.value; }
 };
 
 /// How many bytes of the log a record takes, whatever its content.

@@ -18,19 +18,12 @@
 #include <string>
 #include <string_view>
 
+#include "base/log_position.h"
 #include "base/result.h"
 
 namespace fanfare::journal {
 
-/// Where a record begins in the log, in bytes since the log's birth. Never reused, except for records that were discarded.
-struct LogPosition {
-  std::uint64_t value = 0;
-
-  friend constexpr auto operator<=>(LogPosition, LogPosition) = default;
-  friend constexpr LogPosition operator+(LogPosition position, std::uint64_t bytes) { return {position.value + bytes}; }
-  /// Bytes from `from` to `to`; `from` is not behind `to`.
-  friend constexpr std::uint64_t operator-(LogPosition to, LogPosition from) { return to.value - from.value; }
-};
+using fanfare::LogPosition;
 
 /// A longer record is a fault of the caller: append() asserts.
 inline constexpr std::uint64_t kRecordBytesMax = 16u << 20;

@@ -1,3 +1,5 @@
+// Matching and deciding: what a parsed policy says about one request.
+
 #include <algorithm>
 
 #include "policy/policy.h"

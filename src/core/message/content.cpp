@@ -1,3 +1,5 @@
+// Encoding and decoding of contents; the layout is in content.h.
+
 #include "core/message/content.h"
 
 #include <cstring>
