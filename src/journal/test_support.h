@@ -13,9 +13,12 @@
 #include "journal/file/file_journal.h"
 #include "journal/journal.h"
 
+namespace fanfare {
+inline std::ostream& operator<<(std::ostream& out, LogPosition position) { return out << "@" << position.value; }
+}  // namespace fanfare
+
 namespace fanfare::journal {
 
-inline std::ostream& operator<<(std::ostream& out, LogPosition position) { return out << "@" << position.value; }
 inline std::ostream& operator<<(std::ostream& out, JournalError error) { return out << name_of(error); }
 
 /// An empty folder, removed with everything in it at the end.
