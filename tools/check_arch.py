@@ -283,6 +283,7 @@ def check_includes(root, build):
                     )
                 )
 
+    findings += unknown_modules(root, modules)
     listed = {
         os.path.normpath(f"{m['folder']}/{file}"): m["module"]
         for m in modules
@@ -373,6 +374,25 @@ def check_includes(root, build):
                             " AWS's spellings: move the text to api, or use our own word"
                         )
                     )
+    return findings
+
+
+def unknown_modules(root, modules):
+    """fanfare_module() calls that no build reaches: their code is neither built nor guarded."""
+    folders = {m["folder"] for m in modules}
+    findings = []
+    for folder, _, files in os.walk(os.path.join(root, "src")):
+        path = os.path.relpath(folder, root)
+        if "CMakeLists.txt" not in files or path in folders:
+            continue
+        with open(os.path.join(folder, "CMakeLists.txt"), encoding="utf-8") as file:
+            if re.search(r"^\s*fanfare_module\(", file.read(), re.MULTILINE):
+                findings.append(
+                    Finding(
+                        f"{path}/CMakeLists.txt declares a module that is not configured: name it in src/CMakeLists.txt"
+                        " (and build once more)"
+                    )
+                )
     return findings
 
 

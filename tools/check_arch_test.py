@@ -194,6 +194,11 @@ class Includes(Tree):
         self.write("src/base/forgotten.h")
         self.refuses(self.includes(), "src/base/forgotten.h is in no list of module base: add it to HEADERS")
 
+    def test_a_module_that_no_build_reaches_is_refused(self):
+        self.module("base", {"time.h": ""})
+        self.write("src/wire/new/CMakeLists.txt", "fanfare_module(wire/new PURE)\n")
+        self.refuses(self.includes(), "src/wire/new/CMakeLists.txt declares a module that is not configured")
+
     def test_an_include_of_nothing_is_refused(self):
         self.module("base", {"time.h": '#include "fmt/format.h"\n'})
         self.refuses(self.includes(), 'includes "fmt/format.h", which is no file of this repository', "#include <...>")
