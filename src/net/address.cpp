@@ -17,7 +17,8 @@ namespace {
 constexpr std::size_t kLongestAddressText = INET6_ADDRSTRLEN;
 
 bool in_v4(const std::uint8_t* bytes, std::uint8_t a, std::uint8_t b, std::uint8_t c, int prefix_bits) {
-  const auto address = (std::uint32_t{bytes[0]} << 24) | (std::uint32_t{bytes[1]} << 16) | (std::uint32_t{bytes[2]} << 8) | bytes[3];
+  const auto address =
+      (std::uint32_t{bytes[0]} << 24) | (std::uint32_t{bytes[1]} << 16) | (std::uint32_t{bytes[2]} << 8) | bytes[3];
   const auto base = (std::uint32_t{a} << 24) | (std::uint32_t{b} << 16) | (std::uint32_t{c} << 8);
   return ((address ^ base) >> (32 - prefix_bits)) == 0;
 }
@@ -29,12 +30,13 @@ bool is_public_v4(const std::uint8_t* bytes) {
     int prefix_bits;
   };
   static constexpr Block kSpecial[] = {
-      {0, 0, 0, 8},       {10, 0, 0, 8},      {100, 64, 0, 10},   {127, 0, 0, 8},      {169, 254, 0, 16},
-      {172, 16, 0, 12},   {192, 0, 0, 24},    {192, 0, 2, 24},    {192, 88, 99, 24},   {192, 168, 0, 16},
-      {198, 18, 0, 15},   {198, 51, 100, 24}, {203, 0, 113, 24},  {224, 0, 0, 4},      {240, 0, 0, 4},
+      {0, 0, 0, 8},     {10, 0, 0, 8},      {100, 64, 0, 10},  {127, 0, 0, 8},    {169, 254, 0, 16},
+      {172, 16, 0, 12}, {192, 0, 0, 24},    {192, 0, 2, 24},   {192, 88, 99, 24}, {192, 168, 0, 16},
+      {198, 18, 0, 15}, {198, 51, 100, 24}, {203, 0, 113, 24}, {224, 0, 0, 4},    {240, 0, 0, 4},
   };
-  return std::none_of(std::begin(kSpecial), std::end(kSpecial),
-                      [bytes](const Block& block) { return in_v4(bytes, block.a, block.b, block.c, block.prefix_bits); });
+  return std::none_of(std::begin(kSpecial), std::end(kSpecial), [bytes](const Block& block) {
+    return in_v4(bytes, block.a, block.b, block.c, block.prefix_bits);
+  });
 }
 
 constexpr std::array<std::uint8_t, 12> kMappedPrefix = {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff};
@@ -47,11 +49,11 @@ bool starts_with(const std::array<std::uint8_t, 16>& bytes, const std::array<std
 
 bool is_public_v6(const std::array<std::uint8_t, 16>& bytes) {
   if (starts_with(bytes, kMappedPrefix) || starts_with(bytes, kNat64Prefix)) return is_public_v4(&bytes[12]);
-  if ((bytes[0] & 0xe0) != 0x20) return false;                                           // only 2000::/3 is global unicast
-  if (bytes[0] == 0x20 && bytes[1] == 0x02) return is_public_v4(&bytes[2]);              // 2002::/16, 6to4
-  if (bytes[0] == 0x20 && bytes[1] == 0x01 && bytes[2] < 0x02) return false;             // 2001::/23, Teredo and others
+  if ((bytes[0] & 0xe0) != 0x20) return false;                                // only 2000::/3 is global unicast
+  if (bytes[0] == 0x20 && bytes[1] == 0x02) return is_public_v4(&bytes[2]);   // 2002::/16, 6to4
+  if (bytes[0] == 0x20 && bytes[1] == 0x01 && bytes[2] < 0x02) return false;  // 2001::/23, Teredo and others
   if (bytes[0] == 0x20 && bytes[1] == 0x01 && bytes[2] == 0x0d && bytes[3] == 0xb8) return false;  // 2001:db8::/32
-  return !(bytes[0] == 0x3f && bytes[1] == 0xff && (bytes[2] & 0xf0) == 0);              // 3fff::/20, documentation
+  return !(bytes[0] == 0x3f && bytes[1] == 0xff && (bytes[2] & 0xf0) == 0);  // 3fff::/20, documentation
 }
 
 std::optional<std::uint16_t> parse_port(std::string_view text) {
@@ -64,14 +66,16 @@ std::optional<std::uint16_t> parse_port(std::string_view text) {
 bool is_host_name(std::string_view host) {
   if (host.size() > 253) return false;
   return std::all_of(host.begin(), host.end(), [](char c) {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' || c == '.' || c == '_';
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' || c == '.' ||
+           c == '_';
   });
 }
 
 }  // namespace
 
 std::optional<IpAddress> IpAddress::parse(std::string_view text) {
-  if (text.empty() || text.size() >= kLongestAddressText || text.find('\0') != std::string_view::npos) return std::nullopt;
+  if (text.empty() || text.size() >= kLongestAddressText || text.find('\0') != std::string_view::npos)
+    return std::nullopt;
   char terminated[kLongestAddressText] = {};
   std::memcpy(terminated, text.data(), text.size());
   std::array<std::uint8_t, 16> bytes{};
@@ -168,11 +172,13 @@ std::string SocketAddress::str() const { return HostPort{ip.str(), port}.str(); 
 
 std::string_view describe(AddressError error) {
   switch (error) {
-    case AddressError::MissingPort: return "the port is missing; write HOST:PORT, for example 127.0.0.1:4566 or [::1]:4566";
+    case AddressError::MissingPort:
+      return "the port is missing; write HOST:PORT, for example 127.0.0.1:4566 or [::1]:4566";
     case AddressError::BadPort: return "the port is not a number from 0 to 65535";
     case AddressError::EmptyHost: return "the host is missing; write HOST:PORT, for example 127.0.0.1:4566";
     case AddressError::BadHost:
-      return "the host is neither a name of letters, digits, '-', '.' and '_', nor an IPv4 address, nor an IPv6 address in "
+      return "the host is neither a name of letters, digits, '-', '.' and '_', nor an IPv4 address, nor an IPv6 "
+             "address in "
              "brackets";
   }
   return {};

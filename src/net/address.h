@@ -89,10 +89,10 @@ struct SocketAddress {
 };
 
 enum class AddressError {
-  MissingPort,   ///< No `:PORT` at the end, and no default was given.
-  BadPort,       ///< The port is not a number from 0 to 65535.
-  EmptyHost,     ///< Nothing before the port.
-  BadHost,       ///< Not a host name of letters, digits, `-`, `.` and `_`, nor an IPv4 address, nor `[IPv6]`.
+  MissingPort,  ///< No `:PORT` at the end, and no default was given.
+  BadPort,      ///< The port is not a number from 0 to 65535.
+  EmptyHost,    ///< Nothing before the port.
+  BadHost,      ///< Not a host name of letters, digits, `-`, `.` and `_`, nor an IPv4 address, nor `[IPv6]`.
 };
 /// One sentence for people: what is wrong and what is accepted.
 std::string_view describe(AddressError error);

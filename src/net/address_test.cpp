@@ -24,9 +24,9 @@ TEST(SocketAddress, OfAnotherFamilyIsNone) {
 }
 
 TEST(SocketAddress, RefusesNamesAndNonsense) {
-  for (const char* bad : {"", "localhost:80", "127.0.0.1", "127.0.0.1:", "127.0.0.1:65536", "127.0.0.1:-1", "127.0.0.1:+1", "127.0.0.1:000080",
-                          "127.1:80", "256.0.0.1:80", "01.2.3.4:80", "::1:80", "[::1]", "[::1]80", "[::1", "[1.2.3.4]:80", "[::1%lo]:80",
-                          "1.2.3.4:8 ", " 1.2.3.4:8"})
+  for (const char* bad : {"", "localhost:80", "127.0.0.1", "127.0.0.1:", "127.0.0.1:65536", "127.0.0.1:-1",
+                          "127.0.0.1:+1", "127.0.0.1:000080", "127.1:80", "256.0.0.1:80", "01.2.3.4:80", "::1:80",
+                          "[::1]", "[::1]80", "[::1", "[1.2.3.4]:80", "[::1%lo]:80", "1.2.3.4:8 ", " 1.2.3.4:8"})
     EXPECT_EQ(SocketAddress::parse(bad), std::nullopt) << bad;
 }
 
@@ -53,23 +53,59 @@ TEST(HostPort, NamesWhatIsWrong) {
 }
 
 TEST(IpAddress, KnowsLoopbackAndUnspecified) {
-  for (const char* text : {"127.0.0.1", "127.255.0.9", "::1", "::ffff:127.0.0.1"}) EXPECT_TRUE(IpAddress::parse(text)->is_loopback()) << text;
-  for (const char* text : {"128.0.0.1", "::2", "0.0.0.0", "::"}) EXPECT_FALSE(IpAddress::parse(text)->is_loopback()) << text;
+  for (const char* text : {"127.0.0.1", "127.255.0.9", "::1", "::ffff:127.0.0.1"})
+    EXPECT_TRUE(IpAddress::parse(text)->is_loopback()) << text;
+  for (const char* text : {"128.0.0.1", "::2", "0.0.0.0", "::"})
+    EXPECT_FALSE(IpAddress::parse(text)->is_loopback()) << text;
   for (const char* text : {"0.0.0.0", "::"}) EXPECT_TRUE(IpAddress::parse(text)->is_unspecified()) << text;
   EXPECT_FALSE(IpAddress::parse("0.0.0.1")->is_unspecified());
 }
 
 TEST(IpAddress, PublicMeansReachableOnTheInternet) {
-  for (const char* text : {"8.8.8.8", "1.1.1.1", "9.255.255.255", "11.0.0.0", "100.63.255.255", "100.128.0.0", "126.255.255.255", "128.0.0.0",
-                           "169.253.0.1", "169.255.0.1", "172.15.255.255", "172.32.0.0", "192.167.255.255", "192.169.0.0", "198.17.255.255",
-                           "198.20.0.0", "223.255.255.255", "2606:4700::1111", "2a00:1450::1", "::ffff:8.8.8.8", "64:ff9b::808:808",
-                           "2002:808:808::1"})
+  for (const char* text :
+       {"8.8.8.8",         "1.1.1.1",        "9.255.255.255",    "11.0.0.0",       "100.63.255.255",  "100.128.0.0",
+        "126.255.255.255", "128.0.0.0",      "169.253.0.1",      "169.255.0.1",    "172.15.255.255",  "172.32.0.0",
+        "192.167.255.255", "192.169.0.0",    "198.17.255.255",   "198.20.0.0",     "223.255.255.255", "2606:4700::1111",
+        "2a00:1450::1",    "::ffff:8.8.8.8", "64:ff9b::808:808", "2002:808:808::1"})
     EXPECT_TRUE(IpAddress::parse(text)->is_public()) << text;
-  for (const char* text : {"0.0.0.0", "0.1.2.3", "10.0.0.1", "10.255.255.255", "100.64.0.1", "100.127.255.255", "127.0.0.1", "169.254.169.254",
-                           "172.16.0.0", "172.31.255.255", "192.0.0.1", "192.0.2.1", "192.88.99.1", "192.168.0.0", "192.168.255.255",
-                           "198.18.0.1", "198.19.255.255", "198.51.100.1", "203.0.113.1", "224.0.0.1", "239.255.255.255", "240.0.0.1",
-                           "255.255.255.255", "::", "::1", "::ffff:10.0.0.1", "::10.0.0.1", "64:ff9b::a00:1", "64:ff9b:1::808:808",
-                           "2002:a00:1::1", "2001::1", "2001:db8::1", "3fff::1", "fc00::1", "fdff::1", "fe80::1", "fec0::1", "ff02::1",
+  for (const char* text : {"0.0.0.0",
+                           "0.1.2.3",
+                           "10.0.0.1",
+                           "10.255.255.255",
+                           "100.64.0.1",
+                           "100.127.255.255",
+                           "127.0.0.1",
+                           "169.254.169.254",
+                           "172.16.0.0",
+                           "172.31.255.255",
+                           "192.0.0.1",
+                           "192.0.2.1",
+                           "192.88.99.1",
+                           "192.168.0.0",
+                           "192.168.255.255",
+                           "198.18.0.1",
+                           "198.19.255.255",
+                           "198.51.100.1",
+                           "203.0.113.1",
+                           "224.0.0.1",
+                           "239.255.255.255",
+                           "240.0.0.1",
+                           "255.255.255.255",
+                           "::",
+                           "::1",
+                           "::ffff:10.0.0.1",
+                           "::10.0.0.1",
+                           "64:ff9b::a00:1",
+                           "64:ff9b:1::808:808",
+                           "2002:a00:1::1",
+                           "2001::1",
+                           "2001:db8::1",
+                           "3fff::1",
+                           "fc00::1",
+                           "fdff::1",
+                           "fe80::1",
+                           "fec0::1",
+                           "ff02::1",
                            "100::1"})
     EXPECT_FALSE(IpAddress::parse(text)->is_public()) << text;
 }
@@ -100,7 +136,8 @@ TEST(Resolve, FindsLiteralsAndLocalhostAndReportsTheRest) {
     EXPECT_EQ(address.port, 80);
   }
   EXPECT_FALSE(resolve({std::string(300, 'a'), 80}));  // longer than any name: fails without asking a name server
-  for (auto error : {ResolveError::NotFound, ResolveError::Temporary, ResolveError::Failed}) EXPECT_FALSE(describe(error).empty());
+  for (auto error : {ResolveError::NotFound, ResolveError::Temporary, ResolveError::Failed})
+    EXPECT_FALSE(describe(error).empty());
 }
 
 }  // namespace

@@ -17,16 +17,17 @@
 namespace fanfare::net {
 namespace {
 
-constexpr int kEventsMost = 512;    // of one turn; more wait for the next
-constexpr int kAcceptsMost = 64;    // of one listener and turn
-constexpr int kWritesMost = 16;     // of one connection and turn
-constexpr int kDiscardsMost = 16;   // of one connection and turn
+constexpr int kEventsMost = 512;   // of one turn; more wait for the next
+constexpr int kAcceptsMost = 64;   // of one listener and turn
+constexpr int kWritesMost = 16;    // of one connection and turn
+constexpr int kDiscardsMost = 16;  // of one connection and turn
 constexpr std::size_t kPieces = 64;
 constexpr std::uint32_t kWakeTag = 0xffff'ffff;
 
 class EpollLoop final : public LoopCore {
  public:
-  explicit EpollLoop(LoopOptions options) : LoopCore(std::move(options)), buffer_(std::make_unique<char[]>(options_.receive_bytes)) {}
+  explicit EpollLoop(LoopOptions options)
+      : LoopCore(std::move(options)), buffer_(std::make_unique<char[]>(options_.receive_bytes)) {}
   ~EpollLoop() override {
     if (epoll_ >= 0) ::close(epoll_);
   }
@@ -71,7 +72,8 @@ class EpollLoop final : public LoopCore {
     }
     if (!has_nanosecond_wait_) {
       const auto rounded_up = limit.tv_sec * 1000 + (limit.tv_nsec + 999'999) / 1'000'000;
-      event_count_ = epoll_wait(epoll_, events_.data(), kEventsMost, timeout == nullptr ? -1 : static_cast<int>(std::min(rounded_up, 86'400'000L)));
+      event_count_ = epoll_wait(epoll_, events_.data(), kEventsMost,
+                                timeout == nullptr ? -1 : static_cast<int>(std::min(rounded_up, 86'400'000L)));
     }
     if (event_count_ < 0) event_count_ = 0;  // EINTR
   }
@@ -95,7 +97,8 @@ class EpollLoop final : public LoopCore {
       if (listeners_[listener].fd < 0 || listeners_[listener].paused) return;
       sockaddr_storage peer{};
       socklen_t size = sizeof peer;
-      const int fd = accept4(listeners_[listener].fd, reinterpret_cast<sockaddr*>(&peer), &size, SOCK_NONBLOCK | SOCK_CLOEXEC);
+      const int fd =
+          accept4(listeners_[listener].fd, reinterpret_cast<sockaddr*>(&peer), &size, SOCK_NONBLOCK | SOCK_CLOEXEC);
       if (fd >= 0) {
         deliver_accept(fd, listener, reinterpret_cast<const sockaddr*>(&peer));
       } else if (errno == EAGAIN) {
@@ -143,7 +146,8 @@ class EpollLoop final : public LoopCore {
   void discard(std::uint32_t slot) {
     Connection& c = at(slot);
     for (int i = 0; i < kDiscardsMost; ++i) {
-      const ssize_t got = ::recv(c.fd, nullptr, std::size_t{1} << 30, MSG_TRUNC);  // thrown away inside the kernel [tcp(7)]
+      const ssize_t got =
+          ::recv(c.fd, nullptr, std::size_t{1} << 30, MSG_TRUNC);  // thrown away inside the kernel [tcp(7)]
       if (got > 0) continue;
       if (got < 0 && errno == EAGAIN) {
         c.readable = false;

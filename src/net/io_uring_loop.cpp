@@ -1,11 +1,12 @@
 // The loop on io_uring: multishot accept and receive into a ring of shared buffers, sends submitted together with the
 // next wait, so that a busy turn of many requests costs one system call or two.
 //
-// Rule 1: the kernel may hold up to three requests of a connection: receive, send, watch. Their flags in Connection say so;
-//         descriptor, output queue and slot live until all three are done (detach, then completions, then release).
-// Rule 2: completions are run only when we ask for them (DEFER_TASKRUN), so buffers, slots and queues do not change while
-//         events are told.
-// Needs Linux 6.1 (DEFER_TASKRUN, SINGLE_ISSUER, multishot receive, buffer rings); make_loop falls back to epoll without.
+// Rule 1: the kernel may hold up to three requests of a connection: receive, send, watch. Their flags in Connection say
+//         so; descriptor, output queue and slot live until all three are done (detach, then completions, then release).
+// Rule 2: completions are run only when we ask for them (DEFER_TASKRUN), so buffers, slots and queues do not change
+//         while events are told.
+// Needs Linux 6.1 (DEFER_TASKRUN, SINGLE_ISSUER, multishot receive, buffer rings); make_loop falls back to epoll
+// without.
 
 #include <liburing.h>
 #include <poll.h>
@@ -27,8 +28,8 @@ constexpr unsigned kSubmissions = 1024;
 constexpr unsigned kCompletions = 8192;
 constexpr std::uint16_t kBufferGroup = 0;
 constexpr std::size_t kPieces = 16;
-// Newer kernels run about 20 deferred completions a call. A turn that got this many asks again, so that one commit serves
-// all that are ready; up to so many completions, after which replies should leave.
+// Newer kernels run about 20 deferred completions a call. A turn that got this many asks again, so that one commit
+// serves all that are ready; up to so many completions, after which replies should leave.
 constexpr unsigned kAskAgainFrom = 16;
 constexpr unsigned kTurnMost = 1024;
 
@@ -36,7 +37,8 @@ enum class Op : std::uint32_t { Accept, Receive, Send, Watch, Cancel, Wake };
 
 class IoUringLoop final : public LoopCore {
  public:
-  explicit IoUringLoop(LoopOptions options) : LoopCore(std::move(options)), gathers_(std::make_unique<Gather[]>(kSubmissions)) {
+  explicit IoUringLoop(LoopOptions options)
+      : LoopCore(std::move(options)), gathers_(std::make_unique<Gather[]>(kSubmissions)) {
     accept_with_nonblocking_listeners_ = false;  // on a non-blocking one, accept fails instead of waiting
   }
 
@@ -50,8 +52,8 @@ class IoUringLoop final : public LoopCore {
     if (auto error = open_core()) return error;
     io_uring_params params{};
     // Disabled until start(): the ring then belongs to the thread that runs the loop, not to the one that made it.
-    params.flags = IORING_SETUP_R_DISABLED | IORING_SETUP_SINGLE_ISSUER | IORING_SETUP_DEFER_TASKRUN | IORING_SETUP_CQSIZE |
-                   IORING_SETUP_CLAMP | IORING_SETUP_SUBMIT_ALL;
+    params.flags = IORING_SETUP_R_DISABLED | IORING_SETUP_SINGLE_ISSUER | IORING_SETUP_DEFER_TASKRUN |
+                   IORING_SETUP_CQSIZE | IORING_SETUP_CLAMP | IORING_SETUP_SUBMIT_ALL;
     params.cq_entries = kCompletions;
     if (const int result = io_uring_queue_init_params(kSubmissions, &ring_, &params); result < 0)
       return unsupported("io_uring", -result);
@@ -110,7 +112,9 @@ class IoUringLoop final : public LoopCore {
 
   std::optional<NetError> start() override {
     // By the bare call: liburing 2.3 declares io_uring_enable_rings, but its shared library does not export it.
-    if (const int result = io_uring_register(static_cast<unsigned>(ring_.ring_fd), IORING_REGISTER_ENABLE_RINGS, nullptr, 0); result < 0)
+    if (const int result =
+            io_uring_register(static_cast<unsigned>(ring_.ring_fd), IORING_REGISTER_ENABLE_RINGS, nullptr, 0);
+        result < 0)
       return error_of("cannot enable the ring", -result);
     io_uring_register_ring_fd(&ring_);  // saves a look-up a call; kernels that cannot are as good
     arm_wake();
@@ -161,8 +165,9 @@ class IoUringLoop final : public LoopCore {
     if (until == Instant::max()) {
       io_uring_submit_and_wait(&ring_, 1);
     } else {
-      auto rest = until == Instant::min() ? std::chrono::nanoseconds{0}
-                                          : std::chrono::duration_cast<std::chrono::nanoseconds>(until - std::chrono::steady_clock::now());
+      auto rest = until == Instant::min()
+                      ? std::chrono::nanoseconds{0}
+                      : std::chrono::duration_cast<std::chrono::nanoseconds>(until - std::chrono::steady_clock::now());
       if (rest.count() <= 0) {
         io_uring_submit_and_get_events(&ring_);
       } else {
@@ -227,7 +232,8 @@ class IoUringLoop final : public LoopCore {
     if (!more) c.receive_armed = c.cancel_sent = false;
     if (result > 0) {
       const auto buffer = static_cast<std::uint16_t>(flags >> IORING_CQE_BUFFER_SHIFT);
-      const std::string_view bytes{buffers_ + std::size_t{buffer} * options_.receive_bytes, static_cast<std::size_t>(result)};
+      const std::string_view bytes{buffers_ + std::size_t{buffer} * options_.receive_bytes,
+                                   static_cast<std::size_t>(result)};
       if (c.state == State::Open && holds_input(c)) {
         hold_back(slot, bytes);
       } else {

@@ -3,17 +3,17 @@
 //
 // Rule 1: a loop belongs to the thread that calls run(); only wake() and stop() may be called from others. Before run()
 //         the creating thread may configure it.
-// Rule 2: a turn is: accepts, receives and closings of all that is ready, then on_wake, on_timer, then on_turn_end once,
-//         then the output of the turn is written. The handler may commit in on_turn_end and queue its replies there: no
-//         byte queued during a turn leaves before on_turn_end has returned.
+// Rule 2: a turn is: accepts, receives and closings of all that is ready, then on_wake, on_timer, then on_turn_end
+//         once, then the output of the turn is written. The handler may commit in on_turn_end and queue its replies
+//         there: no byte queued during a turn leaves before on_turn_end has returned.
 // Rule 3: no handler function is called from inside a Loop function; closing a connection in any callback is safe.
-// Rule 4: every connection reported by on_accept gets exactly one on_closed, and nothing after it. A stale id is harmless:
-//         functions given one do nothing and say so.
+// Rule 4: every connection reported by on_accept gets exactly one on_closed, and nothing after it. A stale id is
+//         harmless: functions given one do nothing and say so.
 // Rule 5: an idle connection holds no buffer, only its slot (under 100 bytes).
 // Rule 6: nothing that a peer does blocks the loop, raises a signal or makes it spin.
 //
-// Two implementations behave alike (loop_test.cpp runs one contract suite over both): io_uring, and epoll for kernels and
-// containers that refuse io_uring.
+// Two implementations behave alike (loop_test.cpp runs one contract suite over both): io_uring, and epoll for kernels
+// and containers that refuse io_uring.
 #pragma once
 
 #include <cstddef>
@@ -94,12 +94,14 @@ struct LoopOptions {
   std::uint32_t max_connections = 50'000;
   /// What a refused connection reads, for example a complete `HTTP/1.1 503 ...` response; may be empty.
   std::string refusal;
-  /// A connection with this many bytes waiting takes no more (SendResult::Full). One send may exceed it: it is tested before.
+  /// A connection with this many bytes waiting takes no more (SendResult::Full). One send may exceed it: it is tested
+  /// before.
   std::size_t output_limit = std::size_t{64} << 20;
   /// How long a connection closed with After::Flush is kept, its input discarded, for the peer to read the last bytes;
   /// closing at once while input is unread would reset the connection and destroy them [RFC 9112 9.6].
   milliseconds linger{2000};
-  /// Handed to the handler at once at most; also how much is received from one connection before others have their turn.
+  /// Handed to the handler at once at most; also how much is received from one connection before others have their
+  /// turn.
   std::size_t receive_bytes = 16 * 1024;
   /// io_uring only: number of receive buffers (a power of two, at most 32,768) shared by all connections.
   std::uint32_t receive_buffers = 256;
@@ -183,8 +185,9 @@ class Loop {
   virtual SendResult send(ConnectionId id, std::string&& bytes) = 0;
   /// Keeps a reference; a long one is not copied. `bytes` is not null.
   virtual SendResult send(ConnectionId id, SharedBytes bytes) = 0;
-  /// The buffer behind what is queued, for encoders that append to a string: `if (auto* out = loop.output(id)) write(*out)`.
-  /// Null where send() would not give Queued. Only append, and only until the next call of a Loop function.
+  /// The buffer behind what is queued, for encoders that append to a string: `if (auto* out = loop.output(id))
+  /// write(*out)`. Null where send() would not give Queued. Only append, and only until the next call of a Loop
+  /// function.
   virtual std::string* output(ConnectionId id) = 0;
 
   /// Bytes queued and not yet taken by the kernel; 0 for a stale id.
@@ -204,8 +207,8 @@ class Loop {
 
   /// The id names a connection that the handler has not closed.
   [[nodiscard]] virtual bool is_open(ConnectionId id) const = 0;
-  /// Open, and neither an end of input nor an abort has been seen. Costs nothing. Since reading is always armed, at most
-  /// the news of the present turn are missing.
+  /// Open, and neither an end of input nor an abort has been seen. Costs nothing. Since reading is always armed, at
+  /// most the news of the present turn are missing.
   [[nodiscard]] virtual bool is_peer_alive(ConnectionId id) const = 0;
   /// As is_peer_alive, but asks the kernel (one system call), so that also a hang-up that has arrived during this turn
   /// or behind unread input is seen. For the moment before something is handed out to a peer that has waited long.
@@ -219,7 +222,8 @@ class Loop {
   /// Connections that are open, and have been reported by on_accept.
   [[nodiscard]] virtual std::uint32_t open_connections() const = 0;
 
-  /// The loop's one timer: on_timer comes once, in the first turn at or after `deadline`. A second call replaces the first.
+  /// The loop's one timer: on_timer comes once, in the first turn at or after `deadline`. A second call replaces the
+  /// first.
   virtual void set_deadline(Instant deadline) = 0;
   virtual void clear_deadline() = 0;
   /// The time at which this turn began; what handlers should use instead of reading the clock themselves.

@@ -68,13 +68,16 @@ SocketAddress peer_address(int fd, const sockaddr* known) {
   }
   auto address = SocketAddress::from_sockaddr(*known).value_or(SocketAddress{});
   const auto& bytes = address.ip.bytes();
-  const bool mapped = address.ip.is_v6() && std::all_of(bytes.begin(), bytes.begin() + 10, [](auto b) { return b == 0; }) &&
+  const bool mapped = address.ip.is_v6() &&
+                      std::all_of(bytes.begin(), bytes.begin() + 10, [](auto b) { return b == 0; }) &&
                       bytes[10] == 0xff && bytes[11] == 0xff;
   if (mapped) address.ip = IpAddress::v4(bytes[12], bytes[13], bytes[14], bytes[15]);
   return address;
 }
 
-bool set_option(int fd, int level, int name, int value) { return setsockopt(fd, level, name, &value, sizeof value) == 0; }
+bool set_option(int fd, int level, int name, int value) {
+  return setsockopt(fd, level, name, &value, sizeof value) == 0;
+}
 
 }  // namespace
 
@@ -141,9 +144,12 @@ std::optional<NetError> LoopCore::open_core() {
 // ---- Listening and accepting
 
 Result<Listening, NetError> LoopCore::listen(const SocketAddress& address, const ListenOptions& options) {
-  const auto failed = [&address](int error) { return error_of(fmt::format("cannot listen on {}", address.str()), error); };
+  const auto failed = [&address](int error) {
+    return error_of(fmt::format("cannot listen on {}", address.str()), error);
+  };
   const int nonblocking = accept_with_nonblocking_listeners_ ? SOCK_NONBLOCK : 0;
-  const int fd = ::socket(address.ip.is_v6() ? AF_INET6 : AF_INET, SOCK_STREAM | SOCK_CLOEXEC | nonblocking, IPPROTO_TCP);
+  const int fd =
+      ::socket(address.ip.is_v6() ? AF_INET6 : AF_INET, SOCK_STREAM | SOCK_CLOEXEC | nonblocking, IPPROTO_TCP);
   if (fd < 0) return failed(errno);
   const auto give_up = [fd, &failed] {
     const int error = errno;
@@ -152,12 +158,14 @@ Result<Listening, NetError> LoopCore::listen(const SocketAddress& address, const
   };
   const int dead_after = static_cast<int>(std::clamp<std::int64_t>(options.dead_peer_after.count(), 1, 86'400));
   // Accepted sockets inherit all of these from the listening one, which saves calls at each accept.
-  const bool set = set_option(fd, SOL_SOCKET, SO_REUSEADDR, 1) && (!options.reuse_port || set_option(fd, SOL_SOCKET, SO_REUSEPORT, 1)) &&
-                   (!address.ip.is_v6() || set_option(fd, IPPROTO_IPV6, IPV6_V6ONLY, address.ip.is_unspecified() ? 0 : 1)) &&
-                   set_option(fd, IPPROTO_TCP, TCP_NODELAY, 1) && set_option(fd, SOL_SOCKET, SO_KEEPALIVE, 1) &&
-                   set_option(fd, IPPROTO_TCP, TCP_KEEPIDLE, std::max(1, dead_after / 2)) &&
-                   set_option(fd, IPPROTO_TCP, TCP_KEEPINTVL, std::max(1, dead_after / 6)) && set_option(fd, IPPROTO_TCP, TCP_KEEPCNT, 3) &&
-                   set_option(fd, IPPROTO_TCP, TCP_USER_TIMEOUT, dead_after * 1000);
+  const bool set =
+      set_option(fd, SOL_SOCKET, SO_REUSEADDR, 1) &&
+      (!options.reuse_port || set_option(fd, SOL_SOCKET, SO_REUSEPORT, 1)) &&
+      (!address.ip.is_v6() || set_option(fd, IPPROTO_IPV6, IPV6_V6ONLY, address.ip.is_unspecified() ? 0 : 1)) &&
+      set_option(fd, IPPROTO_TCP, TCP_NODELAY, 1) && set_option(fd, SOL_SOCKET, SO_KEEPALIVE, 1) &&
+      set_option(fd, IPPROTO_TCP, TCP_KEEPIDLE, std::max(1, dead_after / 2)) &&
+      set_option(fd, IPPROTO_TCP, TCP_KEEPINTVL, std::max(1, dead_after / 6)) &&
+      set_option(fd, IPPROTO_TCP, TCP_KEEPCNT, 3) && set_option(fd, IPPROTO_TCP, TCP_USER_TIMEOUT, dead_after * 1000);
   if (!set) return give_up();
   sockaddr_storage storage{};
   const socklen_t size = address.to_sockaddr(&storage);
@@ -241,7 +249,8 @@ LoopCore::Shed LoopCore::shed_one(std::uint32_t listener) {
     ++statistics_.refused;
     if (!options_.refusal.empty()) (void)!::send(fd, options_.refusal.data(), options_.refusal.size(), MSG_NOSIGNAL);
     ::shutdown(fd, SHUT_WR);
-    // Unread input would turn the close into a reset; what has arrived so far is taken away. There is no descriptor to wait with.
+    // Unread input would turn the close into a reset; what has arrived so far is taken away. There is no descriptor to
+    // wait with.
     (void)!::recv(fd, nullptr, std::size_t{1} << 20, MSG_TRUNC | MSG_DONTWAIT);
     ::close(fd);
   }
@@ -257,7 +266,8 @@ LoopCore::Accepting LoopCore::accept_failed(std::uint32_t listener, int error) {
       FANFARE_MARK(net_out_of_descriptors);
       for (int i = 0; i < 16; ++i) {
         const Shed shed = shed_one(listener);
-        if (shed == Shed::Nobody) return Accepting::NobodyWaits;  // the kernel wants a descriptor before it looks for a peer
+        if (shed == Shed::Nobody)
+          return Accepting::NobodyWaits;  // the kernel wants a descriptor before it looks for a peer
         if (shed == Shed::One) continue;
         hold_for_a_moment(listener);
         return Accepting::Held;
@@ -516,7 +526,8 @@ Instant LoopCore::next_wake() const {
 void LoopCore::turn() {
   Instant until = next_wake();
   // From here on a notify() writes to the wake-up descriptor; one that came before forbids sleeping.
-  if (auto running = Sleep::Running; until > now_ && !sleep_.compare_exchange_strong(running, Sleep::Sleeping)) until = Instant::min();
+  if (auto running = Sleep::Running; until > now_ && !sleep_.compare_exchange_strong(running, Sleep::Sleeping))
+    until = Instant::min();
   wait(until);
   const bool notified = sleep_.exchange(Sleep::Running) == Sleep::Notified;
   now_ = std::chrono::steady_clock::now();
@@ -661,7 +672,8 @@ void LoopCore::flush(std::uint32_t slot) {
   const bool drained = pending(c) == 0;
   switch (c.state) {
     case State::Open:
-      if (drained && std::exchange(c.want_drained, false)) notices_.push_back({id_of(slot), true, CloseReason::ClosedByUs, 0});
+      if (drained && std::exchange(c.want_drained, false))
+        notices_.push_back({id_of(slot), true, CloseReason::ClosedByUs, 0});
       if (c.end_told) watch_for_abort(slot);
       break;
     case State::Flushing:

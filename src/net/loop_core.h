@@ -110,7 +110,8 @@ class LoopCore : public Loop {
   virtual void on_ready(std::uint32_t slot) = 0;
   virtual void on_paused(std::uint32_t slot) = 0;
   virtual void on_resumed(std::uint32_t slot) = 0;
-  /// Writes what is queued, as far as the kernel takes it; then calls wrote() or write_failed(), now or in a later turn.
+  /// Writes what is queued, as far as the kernel takes it; then calls wrote() or write_failed(), now or in a later
+  /// turn.
   virtual void write(std::uint32_t slot) = 0;
   /// The peer's half is closed and the handler keeps the connection: an abort should still be noticed.
   virtual void watch_for_abort(std::uint32_t slot) = 0;
@@ -131,7 +132,8 @@ class LoopCore : public Loop {
   [[nodiscard]] const Connection& at(std::uint32_t slot) const { return chunks_[slot / kChunk][slot % kChunk]; }
   void deliver_accept(int fd, std::uint32_t listener, const sockaddr* peer);
   enum class Accepting { GoesOn, NobodyWaits, Held };
-  /// Where descriptors have run out, refuses waiting peers; where even that is impossible, holds the listener for a moment.
+  /// Where descriptors have run out, refuses waiting peers; where even that is impossible, holds the listener for a
+  /// moment.
   Accepting accept_failed(std::uint32_t listener, int error);
   void hold_for_a_moment(std::uint32_t listener);
   void deliver_bytes(std::uint32_t slot, std::string_view bytes);
@@ -199,10 +201,10 @@ class LoopCore : public Loop {
   LoopHandler* handler_ = nullptr;
   Instant deadline_ = Instant::max();
   Instant accept_again_ = Instant::max();
-  bool told_ = false;      // a handler function was called in this turn
+  bool told_ = false;  // a handler function was called in this turn
   bool ran_ = false;
   bool stopping_ = false;  // the handler hears of no more input
-  int spare_fd_ = -1;  // given up to accept and refuse a peer when descriptors have run out
+  int spare_fd_ = -1;      // given up to accept and refuse a peer when descriptors have run out
 
   std::vector<std::unique_ptr<Connection[]>> chunks_;
   std::uint32_t slot_count_ = 0;

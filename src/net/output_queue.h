@@ -2,7 +2,8 @@
 //
 // Rule 1: bytes handed to the kernel by begin_write() stay where they are, unchanged, until end_write(); new bytes go
 //         behind them. (An io_uring send reads its buffer long after it was submitted.)
-// Rule 2: short pieces are copied together: below kCopyBelow, one memcpy is cheaper than one more piece in a gathered write.
+// Rule 2: short pieces are copied together: below kCopyBelow, one memcpy is cheaper than one more piece in a gathered
+// write.
 #pragma once
 
 #include <sys/uio.h>
@@ -104,7 +105,9 @@ class OutputQueue {
   }
 
   /// Memory held while empty.
-  [[nodiscard]] std::size_t footprint() const { return sizeof *this + chunks_.capacity() * sizeof(Chunk) + spare_.capacity(); }
+  [[nodiscard]] std::size_t footprint() const {
+    return sizeof *this + chunks_.capacity() * sizeof(Chunk) + spare_.capacity();
+  }
 
  private:
   static constexpr std::size_t kLongString = 64 * 1024;
@@ -121,7 +124,8 @@ class OutputQueue {
     chunks_.push_back(std::move(chunk));
   }
   void keep(std::string& buffer) {
-    if (buffer.capacity() < kSmallestBuffer || buffer.capacity() > kLongString || buffer.capacity() < spare_.capacity()) return;
+    if (buffer.capacity() < kSmallestBuffer || buffer.capacity() > kLongString || buffer.capacity() < spare_.capacity())
+      return;
     spare_ = std::move(buffer);
     spare_.clear();
   }

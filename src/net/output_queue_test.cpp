@@ -86,10 +86,22 @@ TEST(OutputQueue, EqualsOneStringUnderRandomUse) {
       const std::string bytes(size, next);
       next = next == 'z' ? 'a' : static_cast<char>(next + 1);
       switch (rng.between(0, 5)) {
-        case 0: queue.append(bytes); model += bytes; break;
-        case 1: queue.adopt(std::string{bytes}); model += bytes; break;
-        case 2: queue.share(std::make_shared<std::string>(bytes)); model += bytes; break;
-        case 3: queue.tail() += bytes; model += bytes; break;
+        case 0:
+          queue.append(bytes);
+          model += bytes;
+          break;
+        case 1:
+          queue.adopt(std::string{bytes});
+          model += bytes;
+          break;
+        case 2:
+          queue.share(std::make_shared<std::string>(bytes));
+          model += bytes;
+          break;
+        case 3:
+          queue.tail() += bytes;
+          model += bytes;
+          break;
         default: {
           iovec pieces[5];
           const auto most = static_cast<std::size_t>(rng.between(1, 5));

@@ -1,5 +1,5 @@
-// For tests: a blocking TCP client on loopback whose every wait ends after kPatience. Waits are begun again after EINTR:
-// the kernel's clean-up of an io_uring that was closed a moment ago interrupts the thread that closed it.
+// For tests: a blocking TCP client on loopback whose every wait ends after kPatience. Waits are begun again after
+// EINTR: the kernel's clean-up of an io_uring that was closed a moment ago interrupts the thread that closed it.
 #pragma once
 
 #include <netinet/in.h>
@@ -25,7 +25,8 @@ class Client {
  public:
   Client() = default;
   explicit Client(const SocketAddress& server) : Client(open_socket(server)) { connect(server); }
-  Client(Client&& other) noexcept : fd_(std::exchange(other.fd_, -1)), connect_error_(other.connect_error_), broken_(other.broken_) {}
+  Client(Client&& other) noexcept
+      : fd_(std::exchange(other.fd_, -1)), connect_error_(other.connect_error_), broken_(other.broken_) {}
   Client& operator=(Client&& other) noexcept {
     std::swap(fd_, other.fd_);
     std::swap(connect_error_, other.connect_error_);
@@ -43,7 +44,8 @@ class Client {
     connect_error_ = ::connect(fd_, reinterpret_cast<const sockaddr*>(&storage), size) == 0 ? 0 : errno;
     if (connect_error_ == EINTR) {  // goes on in the kernel [connect(2)]
       pollfd waiting{fd_, POLLOUT, 0};
-      while (::poll(&waiting, 1, 20'000) < 0 && errno == EINTR) {}
+      while (::poll(&waiting, 1, 20'000) < 0 && errno == EINTR) {
+      }
       socklen_t error_size = sizeof connect_error_;
       getsockopt(fd_, SOL_SOCKET, SO_ERROR, &connect_error_, &error_size);
     }
