@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "base/rng.h"
+#include "journal/faulty/faulty_file_system.h"
 #include "journal/file/file_journal.h"
 #include "journal/journal.h"
 
@@ -20,6 +21,16 @@ inline std::ostream& operator<<(std::ostream& out, LogPosition position) { retur
 namespace fanfare::journal {
 
 inline std::ostream& operator<<(std::ostream& out, JournalError error) { return out << name_of(error); }
+
+inline std::ostream& operator<<(std::ostream& out, Fault fault) {
+  switch (fault) {
+    case Fault::Io: return out << "Io";
+    case Fault::NoSpace: return out << "NoSpace";
+    case Fault::ShortWrite: return out << "ShortWrite";
+    case Fault::PowerCut: return out << "PowerCut";
+  }
+  return out;
+}
 
 /// An empty folder, removed with everything in it at the end.
 class TemporaryFolder {

@@ -113,6 +113,7 @@ class FileJournal final : public Journal {
       aim_at(segments_.back().header, segments_.back().seed);
     }
     if (scan.temporary_left) (void)files_.remove(kSnapshotTempName);
+    for (const std::string& name : scan.obsolete_snapshots) (void)files_.remove(name);
     for (const std::string& name : scan.spares) adopt_spare(name);
     pool_.recycle(scan.obsolete);
     return Success{};
@@ -203,14 +204,18 @@ class FileJournal final : public Journal {
 
   Result<LogPosition, JournalError> trim(LogPosition keep_from) override {
     FANFARE_ASSERT(keep_from <= durable_end_);
-    if (const auto newest = snapshots_.newest()) keep_from = std::min(keep_from, *newest);
+    const auto newest = snapshots_.newest();
+    if (newest) keep_from = std::min(keep_from, *newest);
     std::size_t unneeded = 0;
     while (unneeded + 1 < segments_.size() && segments_[unneeded].end <= keep_from) ++unneeded;
     if (unneeded == 0) return first_position_;
     if (fenced_) return JournalError::Fenced;
     if (const auto mine = fence_->check(); !mine) return failed(mine.error(), "the lock file");
     const LogPosition first = segments_[unneeded].header.first;
-    const auto noted = control_->update([&](Control& control) { control.kept_from = first; });
+    const auto noted = control_->update([&](Control& control) {
+      control.kept_from = first;
+      control.needed_snapshot = newest;
+    });
     if (!noted) return failed(noted.error(), kControlName);
     std::vector<std::string> names;
     for (std::size_t i = 0; i < unneeded; ++i) names.push_back(segment_name(segments_[i].header.sequence));
@@ -672,9 +677,8 @@ Result<OpenedJournal, OpenError> open_journal(std::unique_ptr<FileSystem> owned,
     now.known_durable = std::max(now.known_durable, scan.end);
   });
   if (!noted) return io_failure(noted.error(), kControlName);
-  if (!scan.control) {
-    if (const auto synced = files.sync_directory(); !synced) return io_failure(synced.error(), kControlName);
-  }
+  // Also the names that were found: a process that was killed may not have made them durable.
+  if (const auto synced = files.sync_directory(); !synced) return io_failure(synced.error(), "the folder");
 
   auto journal = std::make_unique<FileJournal>(std::move(owned), files, options, std::move(fence), std::move(*control_file), scan);
   if (const auto opened = journal->open_newest(); !opened) return io_failure(opened.error(), scan.segments.back().name);

@@ -54,6 +54,7 @@ bool FrameWalker::search() {
       const LogPosition here = position_ + (at - start);
       if (header_holds(header, seed_, here)) {
         position_ = here;
+        header_ = header;
         return true;
       }
     }

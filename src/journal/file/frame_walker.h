@@ -28,7 +28,7 @@ class FrameWalker {
   Step look();
   /// Over the record that look() found.
   void advance() { position_ = position_ + frame_size(header_.record_bytes); }
-  /// From the next multiple of 8 on to the first position where a frame's header holds. False at the end of the file or after an
+  /// From the next multiple of 8 on to the first position where a frame's header holds; header() is it. False at the end of the file or after an
   /// Error (error() then has a value).
   bool search();
 

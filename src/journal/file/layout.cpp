@@ -63,8 +63,9 @@ JournalId take_id(ByteReader& reader) {
   return id;
 }
 
+constexpr std::uint64_t kNone = ~std::uint64_t{0};
 constexpr std::size_t kSegmentSummedBytes = 56;
-constexpr std::size_t kControlSummedBytes = 64;
+constexpr std::size_t kControlSummedBytes = 72;
 constexpr std::size_t kSnapshotSummedBytes = 48;
 
 std::optional<std::uint64_t> number_between(std::string_view name, std::string_view before, std::string_view after) {
@@ -111,6 +112,7 @@ std::string Control::encode() const {
   append_le(slot, epoch);
   append_le(slot, kept_from.value);
   append_le(slot, known_durable.value);
+  append_le(slot, needed_snapshot ? needed_snapshot->value : kNone);
   FANFARE_ASSERT(slot.size() == kControlSummedBytes);
   end_block(slot, kControlSlotBytes);
   return slot;
@@ -125,6 +127,7 @@ Result<Control, LayoutFault> Control::decode(std::string_view slot) {
   control.epoch = reader->take<std::uint64_t>();
   control.kept_from.value = reader->take<std::uint64_t>();
   control.known_durable.value = reader->take<std::uint64_t>();
+  if (const auto needed = reader->take<std::uint64_t>(); needed != kNone) control.needed_snapshot = LogPosition{needed};
   return control;
 }
 

@@ -58,6 +58,9 @@ struct Control {
   std::uint64_t epoch = 0;
   LogPosition kept_from;      ///< segments wholly below are given up; those above must be there
   LogPosition known_durable;  ///< records below were on stable storage at some time: if one is missing now, that is damage
+  /// The snapshot that stood when kept_from was last raised: it or a newer one must be there. Nullopt: there was none, the log
+  /// from kept_from on is enough.
+  std::optional<LogPosition> needed_snapshot;
 
   [[nodiscard]] std::string encode() const;  // one slot
   static Result<Control, LayoutFault> decode(std::string_view slot);

@@ -104,6 +104,9 @@ class Scanner {
   }
 
   Outcome read_snapshots() {
+    const bool one_is_needed = scan_.control && scan_.control->needed_snapshot.has_value();
+    const LogPosition needed = one_is_needed ? *scan_.control->needed_snapshot : LogPosition{};
+    const LogPosition of_use_from = std::max(needed, scan_.control ? scan_.control->kept_from : LogPosition{});
     std::vector<Damage> bad;
     for (auto name = snapshot_names_.rbegin(); name != snapshot_names_.rend(); ++name) {
       auto reader = SnapshotFileReader::open(files_, *name);
@@ -120,7 +123,11 @@ class Scanner {
         }
         const auto checked = (*reader)->check_rest();
         if (checked) {
-          scan_.snapshots.push_back({*name, header.position, (*reader)->bytes()});
+          if (header.position < of_use_from) {
+            scan_.obsolete_snapshots.push_back(*name);
+          } else {
+            scan_.snapshots.push_back({*name, header.position, (*reader)->bytes()});
+          }
           continue;
         }
         fault = checked.error();
@@ -133,11 +140,11 @@ class Scanner {
       }
       bad.push_back({*name, fault.byte_offset, {}, fault.expected, 0});
     }
-    // A bad snapshot costs nothing if what recovery needs instead is all there: an older snapshot, or the log from its birth.
-    const LogPosition kept_from = scan_.control ? scan_.control->kept_from : LogPosition{};
-    const bool stands_in = scan_.snapshots.empty() ? kept_from == LogPosition{} : kept_from <= scan_.snapshots.front().position;
-    auto& where = stands_in ? scan_.set_aside : scan_.damage;
+    // A bad snapshot costs nothing if another one stands in for it, or if the log alone is enough.
+    const bool missing = scan_.snapshots.empty() && one_is_needed;
+    auto& where = missing ? scan_.damage : scan_.set_aside;
     where.insert(where.end(), bad.begin(), bad.end());
+    if (missing && bad.empty()) damaged(snapshot_name(needed), 0, needed, "this snapshot or a newer one, found none");
     return Success{};
   }
 
@@ -284,10 +291,6 @@ class Scanner {
       damaged(scan_.segments.back().name, end_offset_, scan_.end,
               fmt::format("{}; the log was durable up to position {} according to {}", end_expectation_, scan_.floor.value, why),
               scan_.records_cut);
-    }
-    if (!scan_.snapshots.empty() && scan_.check_from < scan_.first) {
-      damaged(scan_.snapshots.front().name, 0, scan_.check_from,
-              fmt::format("records from the snapshot's position on, found them from {} on", scan_.first.value));
     }
     return Success{};
   }

@@ -45,6 +45,7 @@ struct LogScan {
   std::vector<std::string> obsolete;    ///< segments of no use any more: trimmed, or overtaken after a failed commit
   std::vector<std::string> spares;
   std::vector<ScannedSnapshot> snapshots;  ///< whole ones, newest first
+  std::vector<std::string> obsolete_snapshots;  ///< of no use: the log begins after them, and none is needed
   bool temporary_left = false;          ///< snapshot.tmp is there
 
   LogPosition first;        ///< where the kept log begins
