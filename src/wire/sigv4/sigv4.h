@@ -4,7 +4,7 @@
 //         once more, as every service but S3 wants it; so a client's double encoding comes out the same here.
 // Rule 2: signatures are compared in constant time; a signing key is kept only after a signature made with it was right, so
 //         nobody without the secret can fill the cache.
-// Rule 3: no error repeats what could be a secret: an Authorization field appears only as its hash.
+// Rule 3: no error repeats what could be a secret: an Authorization field appears only as its hash, a session token not at all.
 // Source: [AWS IAM User Guide, Signature Version 4 for API requests].
 #pragma once
 
@@ -128,7 +128,7 @@ struct Authorization {
   std::string_view signature;       ///< 64 hexadecimal digits, not checked
   std::string_view session_token;   ///< empty if there is none
   Timestamp time;
-  seconds expires{0};               ///< presigned only
+  seconds expires{0};               ///< presigned only; 0: not given, then the skew limits the time
 };
 
 /// Reads the Authorization field, else the X-Amz-* parameters of the query. `query` is filled only for the latter and must
