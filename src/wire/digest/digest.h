@@ -16,8 +16,8 @@ Md5 md5(std::string_view bytes);
 Sha1 sha1(std::string_view bytes);
 Sha256 sha256(std::string_view bytes);
 
-/// HMAC-SHA-256 under one key, of any length, whose preparation is done once [RFC 2104]. It holds what is as good as the
-/// key: treat it as a secret. 64 bytes; safe to use from several threads.
+/// HMAC-SHA-256 under one key, of any length, whose preparation is done once [RFC 2104]. It holds what is as good as
+/// the key: treat it as a secret. 64 bytes; safe to use from several threads.
 class HmacSha256 {
  public:
   explicit HmacSha256(std::string_view key);

@@ -1,3 +1,4 @@
+// Hex, base64 and percent-encoding, by tables.
 #include "wire/digest/encoding.h"
 
 #include <array>
@@ -48,7 +49,8 @@ constexpr std::string_view kUrlAlphabet = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijk
 constexpr std::array<std::int8_t, 256> reverse(std::string_view alphabet) {
   std::array<std::int8_t, 256> values{};
   values.fill(-1);
-  for (std::size_t i = 0; i < alphabet.size(); ++i) values[static_cast<unsigned char>(alphabet[i])] = static_cast<std::int8_t>(i);
+  for (std::size_t i = 0; i < alphabet.size(); ++i)
+    values[static_cast<unsigned char>(alphabet[i])] = static_cast<std::int8_t>(i);
   return values;
 }
 
@@ -67,7 +69,8 @@ void append_base64(std::string& out, std::string_view bytes, Base64 form) {
   std::size_t i = 0;
   for (; i + 3 <= bytes.size(); i += 3) {
     const auto group = byte(i) << 16 | byte(i + 1) << 8 | byte(i + 2);
-    const char text[] = {alphabet[group >> 18], alphabet[group >> 12 & 63], alphabet[group >> 6 & 63], alphabet[group & 63]};
+    const char text[] = {alphabet[group >> 18], alphabet[group >> 12 & 63], alphabet[group >> 6 & 63],
+                         alphabet[group & 63]};
     out.append(text, 4);
   }
   const auto left = bytes.size() - i;
@@ -122,7 +125,8 @@ namespace {
 
 constexpr std::array<bool, 256> make_unreserved() {
   std::array<bool, 256> set{};
-  for (const char c : std::string_view{"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~"}) set[static_cast<unsigned char>(c)] = true;
+  for (const char c : std::string_view{"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~"})
+    set[static_cast<unsigned char>(c)] = true;
   return set;
 }
 constexpr auto kUnreserved = make_unreserved();

@@ -14,10 +14,10 @@ std::string hex(std::string_view bytes);
 std::optional<std::string> decode_hex(std::string_view text);
 
 enum class Base64 {
-  Padded,         ///< `+/` with `=` [RFC 4648 4]
-  Unpadded,       ///< `+/` without
-  UrlPadded,      ///< `-_` with `=` [RFC 4648 5]
-  UrlUnpadded,    ///< `-_` without, as JWT writes it
+  Padded,       ///< `+/` with `=` [RFC 4648 4]
+  Unpadded,     ///< `+/` without
+  UrlPadded,    ///< `-_` with `=` [RFC 4648 5]
+  UrlUnpadded,  ///< `-_` without, as JWT writes it
 };
 
 void append_base64(std::string& out, std::string_view bytes, Base64 form = Base64::Padded);

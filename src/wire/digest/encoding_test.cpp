@@ -1,3 +1,4 @@
+// Encodings: one spelling for each text, and strict decoding.
 #include "wire/digest/encoding.h"
 
 #include <gtest/gtest.h>
@@ -18,8 +19,13 @@ TEST(Hex, EncodesInLowerCaseAndReadsBoth) {
 }
 
 TEST(Base64, AgreesWithRfc4648) {
-  const std::pair<std::string_view, std::string_view> cases[] = {{"", ""}, {"f", "Zg=="}, {"fo", "Zm8="}, {"foo", "Zm9v"}, {"foob", "Zm9vYg=="},
-                                                                 {"fooba", "Zm9vYmE="}, {"foobar", "Zm9vYmFy"}};
+  const std::pair<std::string_view, std::string_view> cases[] = {{"", ""},
+                                                                 {"f", "Zg=="},
+                                                                 {"fo", "Zm8="},
+                                                                 {"foo", "Zm9v"},
+                                                                 {"foob", "Zm9vYg=="},
+                                                                 {"fooba", "Zm9vYmE="},
+                                                                 {"foobar", "Zm9vYmFy"}};
   for (const auto& [bytes, text] : cases) {
     EXPECT_EQ(base64(bytes), text);
     EXPECT_EQ(decode_base64(text), bytes);
@@ -32,7 +38,8 @@ TEST(Base64, AgreesWithRfc4648) {
 }
 
 TEST(Base64, DecodingIsStrict) {
-  for (const auto* text : {"Zg", "Zg=", "Z===", "Zg===", "Z", "Zm9v=", "Zm9vY===", "Zh==", "Zm9=", "Zm 9v", "Zm9v\n", "-__-", "=", "====", "Zg==Zg==", "Z=g="}) {
+  for (const auto* text : {"Zg", "Zg=", "Z===", "Zg===", "Z", "Zm9v=", "Zm9vY===", "Zh==", "Zm9=", "Zm 9v", "Zm9v\n",
+                           "-__-", "=", "====", "Zg==Zg==", "Z=g="}) {
     EXPECT_EQ(decode_base64(text), std::nullopt) << text;
   }
   EXPECT_EQ(decode_base64("Zg==", Base64::Unpadded), std::nullopt);
@@ -70,7 +77,8 @@ TEST(PercentEncoding, DecodesOrRefuses) {
   EXPECT_EQ(percent_decode("%"), std::nullopt);
   EXPECT_EQ(percent_decode("%4"), std::nullopt);
   EXPECT_EQ(percent_decode("%zz"), std::nullopt);
-  EXPECT_TRUE(rc::check("round trip", [](const std::string& bytes) { RC_ASSERT(percent_decode(percent_encode(bytes)) == bytes); }));
+  EXPECT_TRUE(rc::check("round trip",
+                        [](const std::string& bytes) { RC_ASSERT(percent_decode(percent_encode(bytes)) == bytes); }));
 }
 
 }  // namespace

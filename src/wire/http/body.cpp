@@ -1,3 +1,4 @@
+// The decoder of message bodies: a machine of one byte a step around chunks, whole pieces inside them.
 #include "wire/http/body.h"
 
 #include <algorithm>

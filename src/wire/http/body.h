@@ -1,5 +1,5 @@
-// How a message body is framed, and an incremental decoder for it: for streams (server-sent events) and inside the parsers.
-// Source: [RFC 9112 6, 7.1].
+// How a message body is framed, and an incremental decoder for it: for streams (server-sent events) and inside the
+// parsers. Source: [RFC 9112 6, 7.1].
 #pragma once
 
 #include <cstddef>
@@ -15,8 +15,9 @@ enum class Framing : std::uint8_t {
   UntilClose,  ///< responses only: the body ends with the connection
 };
 
-/// Hands out body bytes as they come. Each step() looks at the front of `buffer`; the caller drops `consumed` bytes before
-/// the next one. Chunk extensions and trailers are skipped, and limited: 4 KiB a line of a chunk's size, 32 KiB of trailers.
+/// Hands out body bytes as they come. Each step() looks at the front of `buffer`; the caller drops `consumed` bytes
+/// before the next one. Chunk extensions and trailers are skipped, and limited: 4 KiB a line of a chunk's size, 32 KiB
+/// of trailers.
 class BodyDecoder {
  public:
   enum class State : std::uint8_t {
@@ -44,16 +45,28 @@ class BodyDecoder {
   [[nodiscard]] bool may_end() const { return framing_ == Framing::UntilClose || phase_ == Phase::Done; }
 
  private:
-  enum class Phase : std::uint8_t { Data, Size, AfterSize, Extension, SizeLineFeed, DataEnd, DataLineFeed, TrailerLine, TrailerLineFeed, Done, Failed };
+  enum class Phase : std::uint8_t {
+    Data,
+    Size,
+    AfterSize,
+    Extension,
+    SizeLineFeed,
+    DataEnd,
+    DataLineFeed,
+    TrailerLine,
+    TrailerLineFeed,
+    Done,
+    Failed
+  };
   /// Takes one byte of the framing around chunks. Null, or what is wrong.
   const char* take(char c);
 
   Framing framing_ = Framing::None;
   Phase phase_ = Phase::Done;
-  std::uint8_t digits_ = 0;        // hexadecimal digits of the chunk's size so far
-  bool line_is_empty_ = true;      // of the current trailer line
-  std::uint32_t skipped_ = 0;      // bytes of the current extension, or of all trailers
-  std::uint64_t left_ = 0;         // bytes left of the body or of the chunk
+  std::uint8_t digits_ = 0;    // hexadecimal digits of the chunk's size so far
+  bool line_is_empty_ = true;  // of the current trailer line
+  std::uint32_t skipped_ = 0;  // bytes of the current extension, or of all trailers
+  std::uint64_t left_ = 0;     // bytes left of the body or of the chunk
   std::string_view error_;
 };
 

@@ -1,3 +1,4 @@
+// The scanner of message heads, and what their fields say about the frame. [RFC 9112 5, 6]
 #include "wire/http/head_scanner.h"
 
 #include <cstring>
@@ -77,9 +78,11 @@ HeadScanner::Event HeadScanner::advance(std::string_view buffer, const Limits& l
     return Event::StartLine;
   }
   for (;;) {
-    // Only a line that was not whole before: look for its end first, so that it is parsed once more and not at every byte.
+    // Only a line that was not whole before: look for its end first, so that it is parsed once more and not at every
+    // byte.
     if (scanned_ > line_begin_) {
-      const auto* found = static_cast<const char*>(std::memchr(buffer.data() + scanned_, '\n', buffer.size() - scanned_));
+      const auto* found =
+          static_cast<const char*>(std::memchr(buffer.data() + scanned_, '\n', buffer.size() - scanned_));
       if (found == nullptr) {
         scanned_ = buffer.size();
         if (scanned_ - fields_begin_ > limits.header_bytes_max) return fail(431, "the header fields are too long");
@@ -125,20 +128,23 @@ HeadScanner::Event HeadScanner::take_field(std::string_view buffer, const Limits
   at = find_control(buffer, at);
   if (at >= buffer.size()) return need_more();
   if (buffer[at] != '\r') {
-    return fail(400, buffer[at] == '\n' ? "a line ends with a bare line feed" : "a control character in a header field's value");
+    return fail(400, buffer[at] == '\n' ? "a line ends with a bare line feed"
+                                        : "a control character in a header field's value");
   }
   if (at + 1 >= buffer.size()) return need_more();
   if (buffer[at + 1] != '\n') return fail(400, "a carriage return without a line feed in the header");
   auto value_end = at;
   while (value_end > value_begin && (buffer[value_end - 1] == ' ' || buffer[value_end - 1] == '\t')) --value_end;
-  fields_.push_back({name, {static_cast<std::uint32_t>(value_begin), static_cast<std::uint32_t>(value_end - value_begin)}});
+  fields_.push_back(
+      {name, {static_cast<std::uint32_t>(value_begin), static_cast<std::uint32_t>(value_end - value_begin)}});
   line_begin_ = scanned_ = at + 2;
   return Event::StartLine;
 }
 
 void HeadScanner::fields_into(std::vector<Header>& headers, std::string_view buffer) const {
   headers.resize(fields_.size());
-  for (std::size_t i = 0; i < fields_.size(); ++i) headers[i] = {cut(buffer, fields_[i].name), cut(buffer, fields_[i].value)};
+  for (std::size_t i = 0; i < fields_.size(); ++i)
+    headers[i] = {cut(buffer, fields_[i].name), cut(buffer, fields_[i].value)};
 }
 
 // ---- frame fields ----
@@ -208,7 +214,8 @@ std::optional<RequestError> read_frame_fields(Headers headers, int minor_version
     }
     if (wrong) return wrong;
   }
-  if (has_transfer_coding && out.length) return RequestError{400, "Content-Length and Transfer-Encoding exclude each other"};
+  if (has_transfer_coding && out.length)
+    return RequestError{400, "Content-Length and Transfer-Encoding exclude each other"};
   if (has_transfer_coding && minor_version == 0) return RequestError{400, "HTTP/1.0 has no Transfer-Encoding"};
   return std::nullopt;
 }

@@ -1,5 +1,5 @@
-// The part that requests and responses share: splitting a head into its start line and fields, and reading from the fields
-// how the body is framed. For the parsers beside it; others include request.h or response.h.
+// The part that requests and responses share: splitting a head into its start line and fields, and reading from the
+// fields how the body is framed. For the parsers beside it; others include request.h or response.h.
 //
 // Rule 1: positions, not views: the caller's buffer may move between two calls.
 // Rule 2: a line that is not whole is looked at once, then only its new bytes are searched for its end.
@@ -63,14 +63,16 @@ class HeadScanner {
     Slice name;
     Slice value;
   };
-  static std::string_view cut(std::string_view buffer, Slice slice) { return {buffer.data() + slice.offset, slice.size}; }
+  static std::string_view cut(std::string_view buffer, Slice slice) {
+    return {buffer.data() + slice.offset, slice.size};
+  }
   Event take_field(std::string_view buffer, const Limits& limits);
   Event fail(int status, std::string_view reason);
 
-  bool in_fields_ = false;        // the start line is done
+  bool in_fields_ = false;  // the start line is done
   bool skip_empty_lines_ = false;
-  std::size_t line_begin_ = 0;    // where the current line begins
-  std::size_t scanned_ = 0;       // no line end of the current line before this
+  std::size_t line_begin_ = 0;  // where the current line begins
+  std::size_t scanned_ = 0;     // no line end of the current line before this
   std::size_t fields_begin_ = 0;
   Slice start_line_{};
   std::vector<Field> fields_;

@@ -1,3 +1,4 @@
+// Looking up header fields, in any case.
 #include "wire/http/headers.h"
 
 #include "wire/http/ascii.h"

@@ -1,3 +1,4 @@
+// The server's parser of requests, and the client's writer.
 #include "wire/http/request.h"
 
 #include <algorithm>
@@ -17,7 +18,8 @@ constexpr std::size_t kFramingBytesMax = 64 * 1024;
 
 /// Target characters: everything printable, and bytes beyond ASCII, which clients do send.
 bool is_target(std::string_view text) {
-  return std::all_of(text.begin(), text.end(), [](char c) { return static_cast<unsigned char>(c) > 0x20 && c != 0x7f && c != '#'; });
+  return std::all_of(text.begin(), text.end(),
+                     [](char c) { return static_cast<unsigned char>(c) > 0x20 && c != 0x7f && c != '#'; });
 }
 
 bool is_host(std::string_view text) {
@@ -69,11 +71,13 @@ Parse RequestParser::parse(std::string_view buffer) {
 bool RequestParser::take_request_line(std::string_view line) {
   std::size_t at = 0;
   while (at < line.size() && has(kTokenCharacters, line[at])) ++at;
-  if (at == 0 || at >= line.size() || line[at] != ' ') return fail(400, "the request line does not begin with a method and a space");
+  if (at == 0 || at >= line.size() || line[at] != ' ')
+    return fail(400, "the request line does not begin with a method and a space");
   method_size_ = static_cast<std::uint32_t>(at);
   line.remove_prefix(at + 1);
   const auto space = line.rfind(' ');
-  if (space == std::string_view::npos) return fail(400, "the request line does not end with a space and the HTTP version");
+  if (space == std::string_view::npos)
+    return fail(400, "the request line does not end with a space and the HTTP version");
   const auto target = line.substr(0, space);
   const int minor = read_minor_version(line.substr(space + 1));
   if (minor == -2) return fail(400, "the request line does not end with a space and the HTTP version");
@@ -87,7 +91,8 @@ bool RequestParser::take_request_line(std::string_view line) {
 bool RequestParser::take_fields(std::string_view buffer) {
   scanner_.fields_into(headers_, buffer);
   FrameFields fields;
-  if (const auto wrong = read_frame_fields(Headers{headers_}, request_.minor_version, fields)) return fail(wrong->status, wrong->reason);
+  if (const auto wrong = read_frame_fields(Headers{headers_}, request_.minor_version, fields))
+    return fail(wrong->status, wrong->reason);
   if (fields.host_count > 1) return fail(400, "Host occurs more than once");
   if (fields.host_count == 0 && request_.minor_version == 1) return fail(400, "HTTP/1.1 needs a Host field");
   if (!is_host(fields.host)) return fail(400, "a character that is not allowed in Host");
@@ -98,7 +103,8 @@ bool RequestParser::take_fields(std::string_view buffer) {
     const auto scheme = scheme_size(target);
     if (scheme != 0) {
       const auto authority = target.substr(scheme, target.substr(scheme).find_first_of("/?"));
-      if (authority.empty() || !is_host(authority)) return fail(400, "the host in the request's target is missing or has a character that is not allowed");
+      if (authority.empty() || !is_host(authority))
+        return fail(400, "the host in the request's target is missing or has a character that is not allowed");
     } else if (target != "*" && line.substr(0, method_size_) != "CONNECT") {
       return fail(400, "the request's target begins neither with a slash nor with http:// or https://");
     }
@@ -108,7 +114,8 @@ bool RequestParser::take_fields(std::string_view buffer) {
   framing_ = fields.chunked ? Framing::Chunked : fields.length ? Framing::Length : Framing::None;
   length_ = fields.length.value_or(0);
   if (length_ > limits_.body_bytes_max) return fail(413, "the body is too long");
-  continue_wanted_ = fields.expects_continue && request_.minor_version == 1 && (framing_ == Framing::Chunked || length_ > 0);
+  continue_wanted_ =
+      fields.expects_continue && request_.minor_version == 1 && (framing_ == Framing::Chunked || length_ > 0);
   decoder_ = BodyDecoder{framing_, length_};
   decoded_until_ = scanner_.end();
   return true;
@@ -181,7 +188,8 @@ void append_request(std::string& out, const RequestHead& head, std::string_view 
   out.append(head.method).append(" ").append(head.target).append(" HTTP/1.1\r\n");
   append_field(out, "Host", head.host);
   for (const auto& field : head.headers) append_field(out, field.name, field.value);
-  if (!body.empty() || head.method == "POST" || head.method == "PUT" || head.method == "PATCH") append_length(out, body.size());
+  if (!body.empty() || head.method == "POST" || head.method == "PUT" || head.method == "PATCH")
+    append_length(out, body.size());
   out.append("\r\n").append(body);
 }
 

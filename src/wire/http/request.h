@@ -1,8 +1,10 @@
 // HTTP/1.1 requests: the server's parser and the client's writer. No I/O: bytes in, values out.
 //
-// Rule 1: parse() gets everything received since the end of the last request, again and again; it remembers how far it has
+// Rule 1: parse() gets everything received since the end of the last request, again and again; it remembers how far it
+// has
 //         looked and never looks at a byte twice, so a sender of single bytes costs no more than another.
-// Rule 2: framing that two readers could understand differently is refused: Content-Length with Transfer-Encoding, differing
+// Rule 2: framing that two readers could understand differently is refused: Content-Length with Transfer-Encoding,
+// differing
 //         lengths, folded lines, bare CR or LF, white space before a colon, an unknown transfer coding.
 // Rule 3: limits hold while reading; an announced body that is too long is refused before any of it is read.
 // Rule 4: nothing is allocated for a request once the parser has warmed up, unless its body is chunked.
@@ -40,7 +42,7 @@ struct Request {
   int minor_version = 1;       ///< 0 or 1: HTTP/1.0 or HTTP/1.1
   bool keep_alive = true;      ///< whether the client can use the connection further
   Headers headers;
-  std::string_view body;       ///< decoded
+  std::string_view body;  ///< decoded
 };
 
 enum class Parse : std::uint8_t {
@@ -57,8 +59,8 @@ class RequestParser {
  public:
   explicit RequestParser(const Limits& limits = {});
 
-  /// `buffer` begins where the current request begins: after Complete the caller drops consumed() bytes. The bytes given
-  /// before must still be there, at any address. Never called with less than before.
+  /// `buffer` begins where the current request begins: after Complete the caller drops consumed() bytes. The bytes
+  /// given before must still be there, at any address. Never called with less than before.
   Parse parse(std::string_view buffer);
 
   [[nodiscard]] const Request& request() const { return request_; }
@@ -98,8 +100,8 @@ class RequestParser {
   RequestError error_;
 };
 
-/// What append_request() writes. `Host` comes first; `Content-Length` is added when there is a body or the method is POST,
-/// PUT or PATCH. CR, LF and NUL in field values become spaces.
+/// What append_request() writes. `Host` comes first; `Content-Length` is added when there is a body or the method is
+/// POST, PUT or PATCH. CR, LF and NUL in field values become spaces.
 struct RequestHead {
   std::string_view method;
   std::string_view target;  ///< `/path?query`, encoded; it is not changed

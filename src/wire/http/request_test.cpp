@@ -1,3 +1,4 @@
+// The request parser: valid requests at any split, each refusal, each limit at its edge.
 #include "wire/http/request.h"
 
 #include <gtest/gtest.h>
@@ -95,10 +96,10 @@ TEST(RequestParser, TakesTheTargetApart) {
   struct Case {
     std::string_view target, path, query, authority;
   };
-  for (const auto& c : {Case{"/", "/", "", "h"}, Case{"/a%20b/c?d=e?f", "/a%20b/c", "d=e?f", "h"}, Case{"/?", "/", "", "h"},
-                        Case{"http://Example.com:80/x?y", "/x", "y", "Example.com:80"}, Case{"HTTPS://e", "/", "", "e"},
-                        Case{"http://e?y", "/", "y", "e"}, Case{"*", "*", "", "h"}, Case{"//a//b", "//a//b", "", "h"},
-                        Case{"/\xe1\x88\xb4", "/\xe1\x88\xb4", "", "h"}}) {
+  for (const auto& c : {Case{"/", "/", "", "h"}, Case{"/a%20b/c?d=e?f", "/a%20b/c", "d=e?f", "h"},
+                        Case{"/?", "/", "", "h"}, Case{"http://Example.com:80/x?y", "/x", "y", "Example.com:80"},
+                        Case{"HTTPS://e", "/", "", "e"}, Case{"http://e?y", "/", "y", "e"}, Case{"*", "*", "", "h"},
+                        Case{"//a//b", "//a//b", "", "h"}, Case{"/\xe1\x88\xb4", "/\xe1\x88\xb4", "", "h"}}) {
     const auto text = "GET " + std::string(c.target) + " HTTP/1.1\r\nHost: h\r\n\r\n";
     RequestParser parser;
     ASSERT_EQ(parser.parse(text), Parse::Complete) << c.target << ": " << parser.error().reason;
@@ -155,14 +156,16 @@ TEST(RequestParser, Http10NeedsNoHost) {
 }
 
 TEST(RequestParser, ChunkedBodiesAreDecoded) {
-  const auto text = with_fields("Transfer-Encoding: Chunked\r\n", "4;ext=\"a b\"\r\nWiki\r\n0005\r\npedia\r\n0\r\nX-Trailer: 1\r\n\r\nNEXT");
+  const auto text = with_fields("Transfer-Encoding: Chunked\r\n",
+                                "4;ext=\"a b\"\r\nWiki\r\n0005\r\npedia\r\n0\r\nX-Trailer: 1\r\n\r\nNEXT");
   RequestParser parser;
   ASSERT_EQ(parser.parse(text), Parse::Complete) << parser.error().reason;
   EXPECT_EQ(parser.request().body, "Wikipedia");
   EXPECT_EQ(text.substr(parser.consumed()), "NEXT");
 
   RequestParser slow;
-  for (std::size_t size = 0; size < parser.consumed(); ++size) ASSERT_EQ(slow.parse(std::string_view{text}.substr(0, size)), Parse::NeedMore) << size;
+  for (std::size_t size = 0; size < parser.consumed(); ++size)
+    ASSERT_EQ(slow.parse(std::string_view{text}.substr(0, size)), Parse::NeedMore) << size;
   ASSERT_EQ(slow.parse(text), Parse::Complete);
   EXPECT_EQ(slow.request().body, "Wikipedia");
   EXPECT_EQ(slow.consumed(), parser.consumed());
@@ -318,7 +321,8 @@ TEST(RequestParser, EachLimitHoldsExactly) {
   const auto line = [](std::size_t size) {  // a request line of this size, its CR counted
     return "GET /" + std::string(size - 15, 'a') + " HTTP/1.1\r\n";
   };
-  const Limits limits{.start_line_bytes_max = 100, .header_count_max = 3, .header_bytes_max = 200, .body_bytes_max = 10};
+  const Limits limits{
+      .start_line_bytes_max = 100, .header_count_max = 3, .header_bytes_max = 200, .body_bytes_max = 10};
   EXPECT_EQ(error_of(line(100) + "Host: h\r\n\r\n", limits).status, 200);
   EXPECT_EQ(error_of(line(101) + "Host: h\r\n\r\n", limits).status, 414);
   EXPECT_EQ(error_of(line(101).substr(0, 101), limits).status, 414) << "without waiting for the line's end";
@@ -327,13 +331,15 @@ TEST(RequestParser, EachLimitHoldsExactly) {
   const auto host_bytes = std::string_view{"Host: h\r\nA: \r\n"}.size();
   EXPECT_EQ(error_of(with_fields("A: " + std::string(200 - host_bytes, 'x') + "\r\n"), limits).status, 200);
   EXPECT_EQ(error_of(with_fields("A: " + std::string(201 - host_bytes, 'x') + "\r\n"), limits).status, 431);
-  EXPECT_EQ(error_of(with_fields("A: " + std::string(300, 'x')).substr(0, 250), limits).status, 431) << "without waiting for the line's end";
+  EXPECT_EQ(error_of(with_fields("A: " + std::string(300, 'x')).substr(0, 250), limits).status, 431)
+      << "without waiting for the line's end";
   EXPECT_EQ(error_of(with_fields("Content-Length: 10\r\n", "0123456789"), limits).status, 200);
   EXPECT_EQ(error_of(with_fields("Content-Length: 11\r\n"), limits).status, 413) << "before any of the body";
   EXPECT_EQ(error_of(with_fields("Content-Length: 10000000000\r\n"), limits).status, 413);
   const std::string chunked = "Transfer-Encoding: chunked\r\n";
   EXPECT_EQ(error_of(with_fields(chunked, "6\r\n012345\r\n4\r\n6789\r\n0\r\n\r\n"), limits).status, 200);
-  EXPECT_EQ(error_of(with_fields(chunked, "6\r\n012345\r\n5\r\n"), limits).status, 413) << "before the chunk that is too much";
+  EXPECT_EQ(error_of(with_fields(chunked, "6\r\n012345\r\n5\r\n"), limits).status, 413)
+      << "before the chunk that is too much";
 }
 
 TEST(RequestParser, ManyTinyChunksAreRefused) {
@@ -386,7 +392,8 @@ Generated random_request() {
       const auto size = *gen::inRange<std::size_t>(1, g.body.size() - at + 1);
       char digits[20];
       std::snprintf(digits, sizeof digits, *gen::arbitrary<bool>() ? "%zx" : "00%zX", size);
-      g.text += std::string(digits) + (*gen::arbitrary<bool>() ? ";a=b" : "") + "\r\n" + g.body.substr(at, size) + "\r\n";
+      g.text +=
+          std::string(digits) + (*gen::arbitrary<bool>() ? ";a=b" : "") + "\r\n" + g.body.substr(at, size) + "\r\n";
       at += size;
     }
     g.text += std::string("0\r\n") + (*gen::arbitrary<bool>() ? "T: 1\r\n" : "") + "\r\n";
@@ -436,8 +443,10 @@ TEST(AppendRequest, WritesWhatTheParserReads) {
   std::string out;
   const Header fields[] = {{"X-Amz-Target", "AmazonSQS.SendMessage"}, {"X-Bad", "a\r\nInjected: 1\0"}};
   append_request(out, {"POST", "/q?a=b", "example.com:4566", fields}, "{}");
-  EXPECT_EQ(out, "POST /q?a=b HTTP/1.1\r\nHost: example.com:4566\r\nX-Amz-Target: AmazonSQS.SendMessage\r\nX-Bad: a  Injected: 1\r\n"
-                 "Content-Length: 2\r\n\r\n{}");
+  EXPECT_EQ(out,
+            "POST /q?a=b HTTP/1.1\r\nHost: example.com:4566\r\nX-Amz-Target: AmazonSQS.SendMessage\r\nX-Bad: a  "
+            "Injected: 1\r\n"
+            "Content-Length: 2\r\n\r\n{}");
   RequestParser parser;
   ASSERT_EQ(parser.parse(out), Parse::Complete);
   EXPECT_EQ(parser.request().headers.get("x-bad"), "a  Injected: 1");

@@ -1,3 +1,4 @@
+// The server's writer of responses, dates, and the client's parser.
 #include "wire/http/response.h"
 
 #include <algorithm>
@@ -72,8 +73,10 @@ namespace {
 
 bool has_no_body(int status) { return status < 200 || status == 204 || status == 304; }
 
-void append_status_and_fields(std::string& out, int status, std::span<const Header> headers, bool keep_alive, const ResponseOptions& options) {
-  const char code[] = {static_cast<char>('0' + status / 100 % 10), static_cast<char>('0' + status / 10 % 10), static_cast<char>('0' + status % 10)};
+void append_status_and_fields(std::string& out, int status, std::span<const Header> headers, bool keep_alive,
+                              const ResponseOptions& options) {
+  const char code[] = {static_cast<char>('0' + status / 100 % 10), static_cast<char>('0' + status / 10 % 10),
+                       static_cast<char>('0' + status % 10)};
   out.append("HTTP/1.1 ").append(code, sizeof code).append(" ").append(reason_phrase(status)).append("\r\n");
   if (!options.date.empty()) append_field(out, "Date", options.date);
   for (const auto& field : headers) append_field(out, field.name, field.value);
@@ -88,14 +91,16 @@ void append_status_and_fields(std::string& out, int status, std::span<const Head
 
 }  // namespace
 
-void append_response(std::string& out, int status, std::span<const Header> headers, std::string_view body, const ResponseOptions& options) {
+void append_response(std::string& out, int status, std::span<const Header> headers, std::string_view body,
+                     const ResponseOptions& options) {
   append_status_and_fields(out, status, headers, options.keep_alive, options);
   if (!has_no_body(status)) append_length(out, body.size());
   out.append("\r\n");
   if (!has_no_body(status) && !options.head_only) out.append(body);
 }
 
-void append_response_head(std::string& out, int status, std::span<const Header> headers, Framing framing, const ResponseOptions& options) {
+void append_response_head(std::string& out, int status, std::span<const Header> headers, Framing framing,
+                          const ResponseOptions& options) {
   append_status_and_fields(out, status, headers, options.keep_alive && framing != Framing::UntilClose, options);
   if (framing == Framing::Chunked) out.append("Transfer-Encoding: chunked\r\n");
   out.append("\r\n");
@@ -115,8 +120,10 @@ void append_last_chunk(std::string& out) { out.append("0\r\n\r\n"); }
 namespace {
 
 constexpr std::array<std::string_view, 7> kDays = {"Sun", "Mon", "Tue", "Wed", "Thu", "Fri", "Sat"};
-constexpr std::array<std::string_view, 7> kLongDays = {"Sunday", "Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday"};
-constexpr std::array<std::string_view, 12> kMonths = {"Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"};
+constexpr std::array<std::string_view, 7> kLongDays = {"Sunday",   "Monday", "Tuesday", "Wednesday",
+                                                       "Thursday", "Friday", "Saturday"};
+constexpr std::array<std::string_view, 12> kMonths = {"Jan", "Feb", "Mar", "Apr", "May", "Jun",
+                                                      "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"};
 
 /// Takes pieces of a date from the front; after the first that does not fit, ok is false.
 struct DateText {
@@ -163,7 +170,8 @@ std::string http_date(std::int64_t unix_seconds) {
   const hh_mm_ss clock{time - day};
   std::string out;
   const auto digits = [&](int value, int count) {
-    for (int divisor = count == 4 ? 1000 : 10; divisor > 0; divisor /= 10) out.push_back(static_cast<char>('0' + value / divisor % 10));
+    for (int divisor = count == 4 ? 1000 : 10; divisor > 0; divisor /= 10)
+      out.push_back(static_cast<char>('0' + value / divisor % 10));
   };
   out.append(kDays[weekday{day}.c_encoding()]).append(", ");
   digits(static_cast<int>(static_cast<unsigned>(date.day())), 2);
@@ -303,7 +311,8 @@ bool ResponseParser::take_status_line(std::string_view line) {
   const int minor = read_minor_version(line.substr(0, 8));
   const auto digit = [&](std::size_t at) { return line[at] >= '0' && line[at] <= '9'; };
   if (minor == -1) return fail("the HTTP versions understood are 1.0 and 1.1");
-  if (minor == -2 || line.size() < 12 || line[8] != ' ' || !digit(9) || !digit(10) || !digit(11) || (line.size() > 12 && line[12] != ' ')) {
+  if (minor == -2 || line.size() < 12 || line[8] != ' ' || !digit(9) || !digit(10) || !digit(11) ||
+      (line.size() > 12 && line[12] != ' ')) {
     return fail("the answer does not begin with an HTTP version and a status of three digits");
   }
   response_.minor_version = minor;
@@ -311,7 +320,8 @@ bool ResponseParser::take_status_line(std::string_view line) {
   if (response_.status < 100) return fail("the status is below 100");
   reason_size_ = static_cast<std::uint32_t>(line.size() > 13 ? line.size() - 13 : 0);
   const auto reason = line.substr(line.size() - reason_size_);
-  if (std::any_of(reason.begin(), reason.end(), [](char c) { return (static_cast<unsigned char>(c) < 0x20 && c != '\t') || c == 0x7f; })) {
+  if (std::any_of(reason.begin(), reason.end(),
+                  [](char c) { return (static_cast<unsigned char>(c) < 0x20 && c != '\t') || c == 0x7f; })) {
     return fail("a control character in the reason");
   }
   return true;
@@ -320,7 +330,8 @@ bool ResponseParser::take_status_line(std::string_view line) {
 bool ResponseParser::take_fields(std::string_view buffer) {
   scanner_.fields_into(headers_, buffer);
   FrameFields fields;
-  if (const auto wrong = read_frame_fields(Headers{headers_}, response_.minor_version, fields)) return fail(wrong->reason);
+  if (const auto wrong = read_frame_fields(Headers{headers_}, response_.minor_version, fields))
+    return fail(wrong->reason);
   response_.keep_alive = response_.minor_version == 1 ? !fields.close : fields.keep_alive && !fields.close;
   length_ = 0;
   if (head_request_ || response_.status < 200 || response_.status == 204 || response_.status == 304) {
@@ -346,7 +357,8 @@ ResponseParser::State ResponseParser::parse_body(std::string_view buffer) {
     fail(reason);
     return State::Error;
   };
-  if (framing_ == Framing::UntilClose) return buffer.size() - head > limits_.body_bytes_max ? failed("the body is too long") : State::NeedMore;
+  if (framing_ == Framing::UntilClose)
+    return buffer.size() - head > limits_.body_bytes_max ? failed("the body is too long") : State::NeedMore;
   if (framing_ != Framing::Chunked) {
     if (buffer.size() - head < length_) return State::NeedMore;
     return complete(buffer, buffer.substr(head, length_), head + length_);
@@ -354,9 +366,11 @@ ResponseParser::State ResponseParser::parse_body(std::string_view buffer) {
   for (;;) {
     const auto step = decoder_.step(buffer.substr(decoded_until_));
     decoded_until_ += step.consumed;
-    if (step.data.size() + decoder_.announced() > limits_.body_bytes_max - decoded_.size()) return failed("the body is too long");
+    if (step.data.size() + decoder_.announced() > limits_.body_bytes_max - decoded_.size())
+      return failed("the body is too long");
     decoded_.append(step.data);
-    if (decoded_until_ - head - decoded_.size() > kFramingBytesMax + decoded_.size()) return failed("the body is cut into too many chunks");
+    if (decoded_until_ - head - decoded_.size() > kFramingBytesMax + decoded_.size())
+      return failed("the body is cut into too many chunks");
     switch (step.state) {
       case BodyDecoder::State::Data: break;
       case BodyDecoder::State::NeedMore: return State::NeedMore;
@@ -370,7 +384,8 @@ ResponseParser::State ResponseParser::close(std::string_view buffer) {
   // Whatever is whole is worth as much as before.
   const auto state = phase_ == Phase::Complete ? State::NeedMore : parse(buffer);
   if (state != State::NeedMore) return state;
-  if (phase_ == Phase::Body && framing_ == Framing::UntilClose) return complete(buffer, buffer.substr(scanner_.end()), buffer.size());
+  if (phase_ == Phase::Body && framing_ == Framing::UntilClose)
+    return complete(buffer, buffer.substr(scanner_.end()), buffer.size());
   fail(phase_ == Phase::Body ? "the connection closed inside the body"
        : idle()              ? "the connection closed before the answer"
                              : "the connection closed inside the header");

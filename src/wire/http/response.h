@@ -52,7 +52,7 @@ struct Response {
   int minor_version = 1;
   bool keep_alive = true;  ///< whether the connection can carry another request
   Headers headers;
-  std::string_view body;   ///< decoded; empty in streaming mode
+  std::string_view body;  ///< decoded; empty in streaming mode
 };
 
 /// The client's parser of one connection: as RequestParser. Interim responses (100, 103) are skipped; 101 is final.
@@ -67,8 +67,8 @@ class ResponseParser {
 
   explicit ResponseParser(const Limits& limits = {});
 
-  /// Before parse() sees the response: whether its request was HEAD (then no body follows), and whether the body shall be left to
-  /// decoder(), for streams without end. Holds until it is called again; default: neither.
+  /// Before parse() sees the response: whether its request was HEAD (then no body follows), and whether the body shall
+  /// be left to decoder(), for streams without end. Holds until it is called again; default: neither.
   void expect(bool head_request, bool stream_body = false);
 
   State parse(std::string_view buffer);

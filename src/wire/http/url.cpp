@@ -1,3 +1,4 @@
+// URLs taken apart, and form fields decoded.
 #include "wire/http/url.h"
 
 #include <charconv>
@@ -26,7 +27,8 @@ std::string_view describe(UrlError error) {
     case UrlError::NoHost: return "the URL has no host";
     case UrlError::BadHost: return "the URL's host has a character that no host name has, or is no IPv6 address";
     case UrlError::BadPort: return "the URL's port is not a number from 1 to 65535";
-    case UrlError::BadCharacter: return "the URL has white space, a control character or a byte beyond ASCII; encode it as %XX";
+    case UrlError::BadCharacter:
+      return "the URL has white space, a control character or a byte beyond ASCII; encode it as %XX";
   }
   return "";
 }
@@ -136,7 +138,8 @@ Result<Url, UrlError> parse_url(std::string_view text) {
     port.remove_prefix(1);
     std::uint32_t number = 0;
     const auto read = std::from_chars(port.data(), port.data() + port.size(), number);
-    if (read.ec != std::errc{} || read.ptr != port.data() + port.size() || number == 0 || number > 65535) return UrlError::BadPort;
+    if (read.ec != std::errc{} || read.ptr != port.data() + port.size() || number == 0 || number > 65535)
+      return UrlError::BadPort;
     url.port = static_cast<std::uint16_t>(number);
   }
 
@@ -154,7 +157,8 @@ bool is_loopback_host(std::string_view host) {
   if (host.starts_with('[') && host.ends_with(']')) host = host.substr(1, host.size() - 2);
   if (host.ends_with('.')) host.remove_suffix(1);
   if (equal_ignoring_case(host, "localhost") || host == "::1" || host == "0:0:0:0:0:0:0:1") return true;
-  if (host.size() > 10 && equal_ignoring_case(host.substr(host.size() - 10), ".localhost")) return true;  // [RFC 6761 6.3]
+  if (host.size() > 10 && equal_ignoring_case(host.substr(host.size() - 10), ".localhost"))
+    return true;  // [RFC 6761 6.3]
   int parts = 0;
   bool loopback = false;
   while (!host.empty()) {

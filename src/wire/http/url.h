@@ -20,8 +20,8 @@ struct Url {
   std::string userinfo;  ///< `user` or `user:password`, still encoded; mostly empty
   std::string host;      ///< lower case; an IPv6 address without its brackets
   std::uint16_t port = 80;
-  std::string path;      ///< still encoded; `/` if the URL has none
-  std::string query;     ///< still encoded, without `?`
+  std::string path;   ///< still encoded; `/` if the URL has none
+  std::string query;  ///< still encoded, without `?`
   bool has_query = false;
 
   /// `/a%20b?x=1`: what a request line wants.
@@ -33,11 +33,11 @@ struct Url {
 };
 
 enum class UrlError : std::uint8_t {
-  NotHttp,      ///< neither `http://` nor `https://`
+  NotHttp,  ///< neither `http://` nor `https://`
   NoHost,
-  BadHost,      ///< a character that no host name has, or a broken IPv6 address
-  BadPort,      ///< not a number from 1 to 65535
-  BadCharacter, ///< white space, a control character or a byte beyond ASCII: encode it first
+  BadHost,       ///< a character that no host name has, or a broken IPv6 address
+  BadPort,       ///< not a number from 1 to 65535
+  BadCharacter,  ///< white space, a control character or a byte beyond ASCII: encode it first
 };
 /// `the port is not a number from 1 to 65535`
 std::string_view describe(UrlError error);
@@ -55,9 +55,9 @@ struct FormField {
 /// The fields of a query string or form body, decoded, in order. Reusable: nothing is allocated once it has warmed up.
 class Form {
  public:
-  /// Decodes `Action=SendMessage&MessageBody=a+b%21`: `+` is a space, %XX a byte; a field without `=` has an empty value;
-  /// empty fields (`a&&b`) are skipped. Views are valid until the next parse() or move, and while `text` is (fields without escapes
-  /// point into it). Returns the offset of a `%` that two hex digits do not follow, or nullopt.
+  /// Decodes `Action=SendMessage&MessageBody=a+b%21`: `+` is a space, %XX a byte; a field without `=` has an empty
+  /// value; empty fields (`a&&b`) are skipped. Views are valid until the next parse() or move, and while `text` is
+  /// (fields without escapes point into it). Returns the offset of a `%` that two hex digits do not follow, or nullopt.
   std::optional<std::size_t> parse(std::string_view text);
 
   [[nodiscard]] std::span<const FormField> fields() const { return fields_; }

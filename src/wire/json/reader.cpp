@@ -23,7 +23,8 @@ tape_ref tape(const void* document, std::size_t index) {
   return {static_cast<const simdjson::dom::document*>(document), index};
 }
 
-/// simdjson 3.0 lets some halves of surrogate pairs pass. Every backslash of a valid text is in a string and begins an escape.
+/// simdjson 3.0 lets some halves of surrogate pairs pass. Every backslash of a valid text is in a string and begins an
+/// escape.
 bool has_lone_surrogate(std::string_view text) {
   const auto code_at = [&](std::size_t at) {
     unsigned code = 0;
@@ -249,7 +250,8 @@ Result<Node, Error> Reader::parse(std::string_view text) {
   // Only bad texts come here: the careful parser says what is wrong and where.
   auto careful = json::parse(text, {state.limits.depth_max, state.limits.bytes_max, DuplicateKeys::KeepAll});
   if (!careful) return careful.error();
-  return Error{Reason::NumberOutOfRange, 0, 1, 1, "a number in the document is beyond 64 bits or beyond the range of doubles"};
+  return Error{Reason::NumberOutOfRange, 0, 1, 1,
+               "a number in the document is beyond 64 bits or beyond the range of doubles"};
 }
 
 }  // namespace fanfare::wire::json

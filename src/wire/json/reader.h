@@ -9,8 +9,8 @@
 //
 // Rule 1: nodes and views are valid until the next parse() of the same reader, or its end; the text itself may go away.
 // Rule 2: the whole text is checked before parse() returns, also what nobody looks at. Accepted is what json::parse
-//         accepts, but for integers beyond 64 bits and numbers beyond doubles (Reason::NumberOutOfRange); and an empty array
-//         or object may stand one level deeper than Limits::depth_max.
+//         accepts, but for integers beyond 64 bits and numbers beyond doubles (Reason::NumberOutOfRange); and an empty
+//         array or object may stand one level deeper than Limits::depth_max.
 // Rule 3: duplicate keys are all visited; who assigns while iterating takes the last.
 // Source: [RFC 8259]; simdjson does the work and stays behind this header.
 #pragma once
@@ -95,7 +95,8 @@ class MemberRange {
 
  private:
   friend class Node;
-  MemberRange(const void* document, std::size_t begin, std::size_t end) : document_(document), begin_(begin), end_(end) {}
+  MemberRange(const void* document, std::size_t begin, std::size_t end)
+      : document_(document), begin_(begin), end_(end) {}
   const void* document_;
   std::size_t begin_;
   std::size_t end_;
@@ -130,7 +131,8 @@ class ItemRange {
 };
 
 /// Not thread-safe: one a thread. Movable; a move ends the validity of nodes.
-/// Holds about 13 bytes per byte of the longest recent text; what a text beyond 256 KiB needed is given back at the next parse.
+/// Holds about 13 bytes per byte of the longest recent text; what a text beyond 256 KiB needed is given back at the
+/// next parse.
 class Reader {
  public:
   /// `limits.duplicate_keys` has no meaning here (rule 3).

@@ -1,3 +1,4 @@
+// The fast reader, compared with the careful parser.
 #include "wire/json/reader.h"
 
 #include <gtest/gtest.h>
@@ -10,8 +11,10 @@
 namespace fanfare::wire::json {
 namespace {
 
-constexpr std::string_view kSendMessage = R"({"QueueUrl":"http://localhost:4566/000000000000/orders","MessageBody":"{\"id\":1}",
-  "DelaySeconds":5,"MessageAttributes":{"a":{"DataType":"String","StringValue":"x"},"n":{"DataType":"Number","StringValue":"1"}}})";
+constexpr std::string_view kSendMessage =
+    R"({"QueueUrl":"http://localhost:4566/000000000000/orders","MessageBody":"{\"id\":1}",
+  "DelaySeconds":5,"MessageAttributes":{"a":{"DataType":"String","StringValue":"x"},
+  "n":{"DataType":"Number","StringValue":"1"}}})";
 
 TEST(Reader, TellsHowANumberWasWritten) {
   Reader reader;
@@ -86,8 +89,8 @@ TEST(Reader, ErrorsHaveThePlaceAndTheExpectation) {
 
 TEST(Reader, LoneSurrogatesAreRefusedWhereverTheyStand) {
   Reader reader;
-  for (const auto* text : {R"("\ud800")", R"("\udc00")", R"("\ud800\ud800")", R"("\ud800\n")", R"("\ud800\u0041")", R"("\\\ud800")",
-                           R"({"\udfff":1})", R"("\ud83d\ude00\ude00")"}) {
+  for (const auto* text : {R"("\ud800")", R"("\udc00")", R"("\ud800\ud800")", R"("\ud800\n")", R"("\ud800\u0041")",
+                           R"("\\\ud800")", R"({"\udfff":1})", R"("\ud83d\ude00\ude00")"}) {
     const auto parsed = reader.parse(text);
     ASSERT_FALSE(parsed.has_value()) << text;
     EXPECT_EQ(parsed.error().reason, Reason::LoneSurrogate) << text;
@@ -151,7 +154,8 @@ TEST(Reader, CopiesAndTextsOutliveIt) {
   std::string text;
   {
     Reader reader;
-    const auto root = *reader.parse(R"({ "a" : [ 1 , 2.50 , "\u00e9" ] , "b" : { "c" : null, "d": [[]], "e": true } })");
+    const auto root =
+        *reader.parse(R"({ "a" : [ 1 , 2.50 , "\u00e9" ] , "b" : { "c" : null, "d": [[]], "e": true } })");
     value = root.to_value();
     root.append_to(text);
   }
@@ -162,10 +166,13 @@ TEST(Reader, CopiesAndTextsOutliveIt) {
 // A random document as text, with white space and escapes here and there.
 rc::Gen<std::string> document(int depth) {
   using namespace rc;
-  const auto text = gen::map(gen::container<std::string>(gen::inRange<char>(0, 127)), [](const std::string& s) { return to_quoted(s); });
-  const auto number = gen::oneOf(gen::map(gen::arbitrary<std::int64_t>(), [](std::int64_t v) { return std::to_string(v); }),
-                                 gen::element<std::string>("0", "-0", "1.5", "1e10", "2.5E-3", "-12.0e+1", "0.1"));
-  const auto leaf = gen::oneOf(text, number, gen::element<std::string>("null", "true", "false", R"("\u20ac\ud83d\ude00")", "[]", "{ }"));
+  const auto text = gen::map(gen::container<std::string>(gen::inRange<char>(0, 127)),
+                             [](const std::string& s) { return to_quoted(s); });
+  const auto number =
+      gen::oneOf(gen::map(gen::arbitrary<std::int64_t>(), [](std::int64_t v) { return std::to_string(v); }),
+                 gen::element<std::string>("0", "-0", "1.5", "1e10", "2.5E-3", "-12.0e+1", "0.1"));
+  const auto leaf = gen::oneOf(
+      text, number, gen::element<std::string>("null", "true", "false", R"("\u20ac\ud83d\ude00")", "[]", "{ }"));
   if (depth == 0) return leaf;
   const auto inner = gen::lazy([depth] { return document(depth - 1); });
   const auto joined = [](const std::vector<std::string>& parts, char open, char close) {
@@ -176,9 +183,12 @@ rc::Gen<std::string> document(int depth) {
     }
     return out + close;
   };
-  const auto array = gen::map(gen::container<std::vector<std::string>>(inner), [=](const auto& parts) { return joined(parts, '[', ']'); });
-  const auto member = gen::map(gen::pair(text, inner), [](const auto& pair) { return pair.first + "\t:" + pair.second; });
-  const auto object = gen::map(gen::container<std::vector<std::string>>(member), [=](const auto& parts) { return joined(parts, '{', '}'); });
+  const auto array = gen::map(gen::container<std::vector<std::string>>(inner),
+                              [=](const auto& parts) { return joined(parts, '[', ']'); });
+  const auto member =
+      gen::map(gen::pair(text, inner), [](const auto& pair) { return pair.first + "\t:" + pair.second; });
+  const auto object = gen::map(gen::container<std::vector<std::string>>(member),
+                               [=](const auto& parts) { return joined(parts, '{', '}'); });
   return gen::oneOf(leaf, array, object);
 }
 

@@ -12,7 +12,8 @@ struct Utf8Step {
   bool valid;
 };
 
-/// `text` is not empty. A broken sequence is cut where Unicode 3.9 (table 3-8) cuts it, so that one U+FFFD stands for each.
+/// `text` is not empty. A broken sequence is cut where Unicode 3.9 (table 3-8) cuts it, so that one U+FFFD stands for
+/// each.
 inline Utf8Step utf8_step(std::string_view text) {
   const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
   const unsigned lead = byte(0);

@@ -223,7 +223,8 @@ class ValueParser {
   Result<Value, Error> parse_document() {
     if (text_.size() > limits_.bytes_max) {
       at_ = 0;
-      fail(Reason::TooLong, fmt::format("the text has {} bytes, at most {} are accepted", text_.size(), limits_.bytes_max));
+      fail(Reason::TooLong,
+           fmt::format("the text has {} bytes, at most {} are accepted", text_.size(), limits_.bytes_max));
       return take_error();
     }
     skip_space();
@@ -404,7 +405,8 @@ class ValueParser {
       while (!at_end() && text_[at_] != '"' && text_[at_] != '\\' && static_cast<unsigned char>(text_[at_]) >= 0x20) {
         const auto step = utf8_step(text_.substr(at_));
         if (!step.valid) {
-          return fail(Reason::InvalidUtf8, fmt::format("byte 0x{:02x} is not valid UTF-8 here", static_cast<unsigned char>(text_[at_])));
+          return fail(Reason::InvalidUtf8,
+                      fmt::format("byte 0x{:02x} is not valid UTF-8 here", static_cast<unsigned char>(text_[at_])));
         }
         at_ += step.size;
       }
@@ -428,7 +430,9 @@ class ValueParser {
     if (at_end()) return fail_expected("an escaped character");
     const char c = text_[at_];
     switch (c) {
-      case '"': case '\\': case '/': out.push_back(c); break;
+      case '"':
+      case '\\':
+      case '/': out.push_back(c); break;
       case 'b': out.push_back('\b'); break;
       case 'f': out.push_back('\f'); break;
       case 'n': out.push_back('\n'); break;
@@ -454,7 +458,8 @@ class ValueParser {
         return true;
       }
       default:
-        return fail(Reason::InvalidEscape, fmt::format("expected one of \" \\ / b f n r t u after '\\', found {}", found()));
+        return fail(Reason::InvalidEscape,
+                    fmt::format("expected one of \" \\ / b f n r t u after '\\', found {}", found()));
     }
     ++at_;
     return true;
@@ -467,9 +472,13 @@ class ValueParser {
     for (int i = 0; i < 4; ++i, ++at_) {
       if (at_end()) return fail_expected("four hexadecimal digits after '\\u'");
       const char c = text_[at_];
-      const int digit = c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
+      const int digit = c >= '0' && c <= '9'   ? c - '0'
+                        : c >= 'a' && c <= 'f' ? c - 'a' + 10
+                        : c >= 'A' && c <= 'F' ? c - 'A' + 10
+                                               : -1;
       if (digit < 0) {
-        return fail(Reason::InvalidEscape, fmt::format("expected four hexadecimal digits after '\\u', found {}", found()));
+        return fail(Reason::InvalidEscape,
+                    fmt::format("expected four hexadecimal digits after '\\u', found {}", found()));
       }
       code = code * 16 + static_cast<char32_t>(digit);
     }
@@ -484,7 +493,8 @@ class ValueParser {
       return at_ > first;
     };
     const auto bad = [&](std::string_view expected) {
-      return fail(at_end() ? Reason::UnexpectedEnd : Reason::InvalidNumber, fmt::format("expected {}, found {}", expected, found()));
+      return fail(at_end() ? Reason::UnexpectedEnd : Reason::InvalidNumber,
+                  fmt::format("expected {}, found {}", expected, found()));
     };
     if (peek() == '-') ++at_;
     if (peek() == '0') {
@@ -512,6 +522,8 @@ class ValueParser {
   std::optional<Error> error_;
 };
 
-Result<Value, Error> parse(std::string_view text, const Limits& limits) { return ValueParser{text, limits}.parse_document(); }
+Result<Value, Error> parse(std::string_view text, const Limits& limits) {
+  return ValueParser{text, limits}.parse_document();
+}
 
 }  // namespace fanfare::wire::json

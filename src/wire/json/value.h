@@ -115,11 +115,11 @@ enum class Reason : std::uint8_t {
   UnexpectedEnd,        ///< the text ends before the document does
   TrailingContent,      ///< a whole document, then more
   InvalidUtf8,
-  InvalidEscape,        ///< `\x`, `\u12g4`
-  LoneSurrogate,        ///< `\ud800` without its second half, or the second half alone
-  ControlCharacter,     ///< U+0000 to U+001F inside a string must be escaped
-  InvalidNumber,        ///< `01`, `1.`, `+1`, `NaN`
-  NumberOutOfRange,     ///< only from Reader: an integer beyond 64 bits, or a number beyond doubles
+  InvalidEscape,     ///< `\x`, `\u12g4`
+  LoneSurrogate,     ///< `\ud800` without its second half, or the second half alone
+  ControlCharacter,  ///< U+0000 to U+001F inside a string must be escaped
+  InvalidNumber,     ///< `01`, `1.`, `+1`, `NaN`
+  NumberOutOfRange,  ///< only from Reader: an integer beyond 64 bits, or a number beyond doubles
   DuplicateKey,
   TooDeep,
   TooLong,
@@ -127,10 +127,10 @@ enum class Reason : std::uint8_t {
 
 struct Error {
   Reason reason;
-  std::size_t offset;     ///< byte offset of the place
-  std::uint32_t line;     ///< from 1
-  std::uint32_t column;   ///< from 1, in bytes
-  std::string detail;     ///< what was expected and what was found: `expected ',' or '}' after a member, found 'x'`
+  std::size_t offset;    ///< byte offset of the place
+  std::uint32_t line;    ///< from 1
+  std::uint32_t column;  ///< from 1, in bytes
+  std::string detail;    ///< what was expected and what was found: `expected ',' or '}' after a member, found 'x'`
 
   /// `line 3, column 7: expected ',' or '}' after a member, found 'x'`
   [[nodiscard]] std::string message() const;

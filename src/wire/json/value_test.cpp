@@ -1,3 +1,4 @@
+// The strict parser: what it accepts, and the place and words of every error.
 #include "wire/json/value.h"
 
 #include <gtest/gtest.h>
@@ -49,7 +50,8 @@ TEST(Value, MembersKeepTheirOrder) {
 }
 
 TEST(Value, NumbersKeepTheirText) {
-  for (const auto* text : {"0", "-0", "1.10", "1E400", "123456789012345678901234567890", "0.000001", "1e+05", "9223372036854775807"}) {
+  for (const auto* text :
+       {"0", "-0", "1.10", "1E400", "123456789012345678901234567890", "0.000001", "1e+05", "9223372036854775807"}) {
     EXPECT_EQ(read(text).number_text(), text);
     EXPECT_EQ(read(text).to_string(), text);
   }
@@ -82,7 +84,8 @@ TEST(Value, DoublesBeyondTheRangeAreRefusedAndTinyOnesAreZero) {
 }
 
 TEST(Value, EscapesAreDecoded) {
-  EXPECT_EQ(read(R"("\"\\\/\b\f\n\r\t\u0041\u00e9\u20ac\ud83d\ude00")").as_string(), "\"\\/\b\f\n\r\tA\xc3\xa9\xe2\x82\xac\xf0\x9f\x98\x80");
+  EXPECT_EQ(read(R"("\"\\\/\b\f\n\r\t\u0041\u00e9\u20ac\ud83d\ude00")").as_string(),
+            "\"\\/\b\f\n\r\tA\xc3\xa9\xe2\x82\xac\xf0\x9f\x98\x80");
   EXPECT_EQ(read(R"("a\u0000b")").as_string(), std::string_view("a\0b", 3));
   EXPECT_EQ(read(R"("\ud7ff\ue000")").as_string(), "\xed\x9f\xbf\xee\x80\x80");
 }
@@ -108,7 +111,8 @@ TEST(Value, DepthIsLimited) {
   EXPECT_EQ(deep.error().offset, 64u);
   EXPECT_TRUE(parse("1", {.depth_max = 0}).has_value());
   EXPECT_FALSE(parse("{}", {.depth_max = 0}).has_value());
-  EXPECT_EQ(parse(nested(5000), {.depth_max = 100000}).error().reason, Reason::TooDeep) << "1024 is the most that can be asked for";
+  EXPECT_EQ(parse(nested(5000), {.depth_max = 100000}).error().reason, Reason::TooDeep)
+      << "1024 is the most that can be asked for";
 }
 
 TEST(Value, LengthIsLimited) {

@@ -1,3 +1,4 @@
+// Escaping and numbers of the JSON writer; plain text is found sixteen bytes at a time.
 #include "wire/json/writer.h"
 
 #include <charconv>

@@ -1,7 +1,8 @@
 // Appends JSON text to a string; nothing is allocated but the string's growth.
 //
 //   json::Writer w(out);
-//   w.begin_object().key("MessageId").string(id).key("Count").integer(3).end_object();   // {"MessageId":"..","Count":3}
+//   w.begin_object().key("MessageId").string(id).key("Count").integer(3).end_object();   //
+//   {"MessageId":"..","Count":3}
 //
 // Rule 1: the writer puts commas; the caller keeps the grammar (a key before each member, ends that match begins).
 // Rule 2: the output is always valid UTF-8: what is not is replaced by U+FFFD, one for each maximal broken part.

@@ -1,3 +1,4 @@
+// The writer: escaping, repair of UTF-8, numbers.
 #include "wire/json/writer.h"
 
 #include <gtest/gtest.h>
@@ -15,7 +16,8 @@ namespace {
 TEST(Writer, PutsCommasAndColonsWhereTheyBelong) {
   std::string out;
   Writer w{out};
-  w.begin_object().key("a").integer(1).key("b").begin_array().null().boolean(true).begin_object().end_object().string("x");
+  w.begin_object().key("a").integer(1).key("b").begin_array().null().boolean(true).begin_object().end_object().string(
+      "x");
   w.begin_array().end_array().end_array().key("c").raw("[1,2]").key("d").unsigned_integer(UINT64_MAX).end_object();
   EXPECT_EQ(out, R"({"a":1,"b":[null,true,{},"x",[]],"c":[1,2],"d":18446744073709551615})");
   EXPECT_TRUE(parse(out).has_value());
@@ -37,7 +39,8 @@ TEST(Writer, DoublesReadBackAsTheSame) {
   EXPECT_EQ(written(1e300), "1e+300");
   EXPECT_EQ(written(std::numeric_limits<double>::infinity()), "null");
   EXPECT_EQ(written(std::nan("")), "null");
-  for (double value : {1.0 / 3, 5e-324, -0.0, 1.7976931348623157e308}) EXPECT_EQ(parse(written(value))->as_double(), value);
+  for (double value : {1.0 / 3, 5e-324, -0.0, 1.7976931348623157e308})
+    EXPECT_EQ(parse(written(value))->as_double(), value);
 }
 
 TEST(AppendQuoted, EscapesWhatMustBeEscapedAndNothingElse) {
@@ -54,7 +57,8 @@ TEST(AppendQuoted, ReplacesEachMaximalBrokenPartOfUtf8) {
   EXPECT_EQ(to_quoted("a\xff\xfe!"), "\"a" + fffd + fffd + "!\"");
   EXPECT_EQ(to_quoted("\xe2\x82"), "\"" + fffd + "\"") << "one truncated sequence, one replacement";
   EXPECT_EQ(to_quoted("\xe2\x82\x41"), "\"" + fffd + "A\"");
-  EXPECT_EQ(to_quoted("\xed\xa0\x80"), "\"" + fffd + fffd + fffd + "\"") << "a surrogate has no valid beginning of two bytes";
+  EXPECT_EQ(to_quoted("\xed\xa0\x80"), "\"" + fffd + fffd + fffd + "\"")
+      << "a surrogate has no valid beginning of two bytes";
   EXPECT_EQ(to_quoted("\xc0\xaf"), "\"" + fffd + fffd + "\"");
   EXPECT_EQ(to_quoted("\xf4\x90\x80\x80"), "\"" + fffd + fffd + fffd + fffd + "\"");
   EXPECT_EQ(to_quoted("\xf0\x9f\x98\""), "\"" + fffd + "\\\"\"");

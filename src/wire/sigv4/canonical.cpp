@@ -99,7 +99,8 @@ void append_path(std::string& out, std::string_view path) {
   if (segments.empty() || path.back() == '/') out.push_back('/');
 }
 
-/// Decodes and encodes again, so that every spelling of a parameter becomes AWS's. A `%` without digits stands for itself.
+/// Decodes and encodes again, so that every spelling of a parameter becomes AWS's. A `%` without digits stands for
+/// itself.
 std::string recode(std::string_view text) {
   std::string decoded;
   for (std::size_t i = 0; i < text.size(); ++i) {
@@ -125,7 +126,8 @@ void append_query(std::string& out, std::string_view query) {
     if (field.empty()) continue;
     const auto equals = std::min(field.find('='), field.size());
     auto name = recode(field.substr(0, equals));
-    if (name != "X-Amz-Signature") fields.emplace_back(std::move(name), recode(field.substr(std::min(equals + 1, field.size()))));
+    if (name != "X-Amz-Signature")
+      fields.emplace_back(std::move(name), recode(field.substr(std::min(equals + 1, field.size()))));
   }
   std::sort(fields.begin(), fields.end());
   bool first = true;
@@ -137,7 +139,8 @@ void append_query(std::string& out, std::string_view query) {
 
 }  // namespace
 
-void append_canonical_request(std::string& out, const RequestView& request, std::string_view signed_headers, std::string_view payload_hash) {
+void append_canonical_request(std::string& out, const RequestView& request, std::string_view signed_headers,
+                              std::string_view payload_hash) {
   out.append(request.method).append("\n");
   append_path(out, request.path);
   out.append("\n");
@@ -159,11 +162,20 @@ void append_canonical_request(std::string& out, const RequestView& request, std:
   out.append("\n").append(signed_headers).append("\n").append(payload_hash);
 }
 
-std::string string_to_sign(std::string_view canonical_request, Timestamp time, std::string_view region, std::string_view service) {
+std::string string_to_sign(std::string_view canonical_request, Timestamp time, std::string_view region,
+                           std::string_view service) {
   const auto date = amz_date(time);
   std::string out;
   out.reserve(160);
-  out.append(kAlgorithm).append("\n").append(date).append("\n").append(date, 0, 8).append("/").append(region).append("/").append(service);
+  out.append(kAlgorithm)
+      .append("\n")
+      .append(date)
+      .append("\n")
+      .append(date, 0, 8)
+      .append("/")
+      .append(region)
+      .append("/")
+      .append(service);
   out.append("/aws4_request\n");
   digest::append_hex(out, digest::bytes_of(digest::sha256(canonical_request)));
   return out;
@@ -171,7 +183,8 @@ std::string string_to_sign(std::string_view canonical_request, Timestamp time, s
 
 // ---- keys ----
 
-digest::HmacSha256 derive_signing_key(std::string_view secret, std::string_view date, std::string_view region, std::string_view service) {
+digest::HmacSha256 derive_signing_key(std::string_view secret, std::string_view date, std::string_view region,
+                                      std::string_view service) {
   auto key = digest::hmac_sha256("AWS4" + std::string(secret), date);
   key = digest::hmac_sha256(digest::bytes_of(key), region);
   key = digest::hmac_sha256(digest::bytes_of(key), service);

@@ -1,3 +1,4 @@
+// The client's side: the Authorization field and the presigned query.
 #include <algorithm>
 #include <array>
 
@@ -10,19 +11,27 @@ namespace {
 
 /// Fields that proxies add or change, and the signature itself.
 bool is_left_out(std::string_view name) {
-  constexpr std::array<std::string_view, 9> kNames = {"authorization", "connection",        "content-length", "expect",    "transfer-encoding",
-                                                      "user-agent",    "x-amzn-trace-id", "x-amz-date",     "x-amz-security-token"};
-  return std::any_of(kNames.begin(), kNames.end(), [&](std::string_view other) { return http::equal_ignoring_case(name, other); });
+  constexpr std::array<std::string_view, 9> kNames = {"authorization",   "connection",        "content-length",
+                                                      "expect",          "transfer-encoding", "user-agent",
+                                                      "x-amzn-trace-id", "x-amz-date",        "x-amz-security-token"};
+  return std::any_of(kNames.begin(), kNames.end(),
+                     [&](std::string_view other) { return http::equal_ignoring_case(name, other); });
 }
 
 std::string credential_of(const Credentials& credentials, std::string_view date, const Scope& scope) {
   std::string out = credentials.access_key_id;
-  out.append("/").append(date).append("/").append(scope.region).append("/").append(scope.service).append("/aws4_request");
+  out.append("/")
+      .append(date)
+      .append("/")
+      .append(scope.region)
+      .append("/")
+      .append(scope.service)
+      .append("/aws4_request");
   return out;
 }
 
-std::string signature_of(std::string_view canonical, std::string_view credential, std::string_view secret, std::string_view date, const Scope& scope,
-                         SigningKeyCache& cache) {
+std::string signature_of(std::string_view canonical, std::string_view credential, std::string_view secret,
+                         std::string_view date, const Scope& scope, SigningKeyCache& cache) {
   const auto* key = cache.find(credential, secret);
   if (key == nullptr) {
     cache.keep(credential, secret, derive_signing_key(secret, date, scope.region, scope.service));
@@ -33,7 +42,8 @@ std::string signature_of(std::string_view canonical, std::string_view credential
 
 }  // namespace
 
-SignedFields sign(const RequestView& request, const Credentials& credentials, const Scope& scope, SigningKeyCache& cache) {
+SignedFields sign(const RequestView& request, const Credentials& credentials, const Scope& scope,
+                  SigningKeyCache& cache) {
   SignedFields out;
   out.date = amz_date(scope.time);
   out.session_token = credentials.session_token;
@@ -61,17 +71,24 @@ SignedFields sign(const RequestView& request, const Credentials& credentials, co
   auto signed_request = request;
   signed_request.headers = http::Headers{headers};
   std::string canonical;
-  const auto payload_hash = request.headers.get("x-amz-content-sha256") == kUnsignedPayload ? std::string(kUnsignedPayload)
-                                                                                             : digest::hex(digest::bytes_of(digest::sha256(request.body)));
+  const auto payload_hash = request.headers.get("x-amz-content-sha256") == kUnsignedPayload
+                                ? std::string(kUnsignedPayload)
+                                : digest::hex(digest::bytes_of(digest::sha256(request.body)));
   append_canonical_request(canonical, signed_request, signed_headers, payload_hash);
   const auto date = std::string_view{out.date}.substr(0, 8);
   const auto credential = credential_of(credentials, date, scope);
-  out.authorization.append(kAlgorithm).append(" Credential=").append(credential).append(", SignedHeaders=").append(signed_headers);
-  out.authorization.append(", Signature=").append(signature_of(canonical, credential, credentials.secret, date, scope, cache));
+  out.authorization.append(kAlgorithm)
+      .append(" Credential=")
+      .append(credential)
+      .append(", SignedHeaders=")
+      .append(signed_headers);
+  out.authorization.append(", Signature=")
+      .append(signature_of(canonical, credential, credentials.secret, date, scope, cache));
   return out;
 }
 
-std::string presign(const RequestView& request, const Credentials& credentials, const Scope& scope, seconds expires, SigningKeyCache& cache) {
+std::string presign(const RequestView& request, const Credentials& credentials, const Scope& scope, seconds expires,
+                    SigningKeyCache& cache) {
   const auto time = amz_date(scope.time);
   const auto date = std::string_view{time}.substr(0, 8);
   const auto credential = credential_of(credentials, date, scope);
@@ -91,7 +108,8 @@ std::string presign(const RequestView& request, const Credentials& credentials, 
   auto signed_request = request;
   signed_request.query = query;
   std::string canonical;
-  append_canonical_request(canonical, signed_request, "host", digest::hex(digest::bytes_of(digest::sha256(request.body))));
+  append_canonical_request(canonical, signed_request, "host",
+                           digest::hex(digest::bytes_of(digest::sha256(request.body))));
   add("X-Amz-Signature", signature_of(canonical, credential, credentials.secret, date, scope, cache));
   return query;
 }

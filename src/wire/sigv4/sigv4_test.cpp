@@ -1,3 +1,4 @@
+// Signer and verifier against AWS's test suite, each other, and requests that were changed on their way.
 #include "wire/sigv4/sigv4.h"
 
 #include <gtest/gtest.h>
@@ -13,7 +14,8 @@
 namespace fanfare::wire::sigv4 {
 
 std::ostream& operator<<(std::ostream& out, Reason reason) {
-  constexpr const char* kNames[] = {"Missing", "Incomplete", "WrongScope", "Expired", "NotYetCurrent", "WrongPayload", "Mismatch"};
+  constexpr const char* kNames[] = {"Missing",       "Incomplete",   "WrongScope", "Expired",
+                                    "NotYetCurrent", "WrongPayload", "Mismatch"};
   return out << kNames[static_cast<int>(reason)];
 }
 
@@ -67,7 +69,8 @@ struct SuiteRequest {
 std::optional<json::Value> suite() {
   const auto path = std::filesystem::path(FANFARE_SOURCE_DIR).parent_path() / "shared" / "data" / "sigv4.json";
   std::ifstream in{path};
-  if (!in) in.open(std::filesystem::path(FANFARE_SOURCE_DIR).parent_path().parent_path() / "shared" / "data" / "sigv4.json");
+  if (!in)
+    in.open(std::filesystem::path(FANFARE_SOURCE_DIR).parent_path().parent_path() / "shared" / "data" / "sigv4.json");
   if (!in) return std::nullopt;
   std::stringstream text;
   text << in.rdbuf();
@@ -79,8 +82,8 @@ std::optional<json::Value> suite() {
   return *parsed;
 }
 
-#define SUITE_OR_SKIP(name)                                                                              \
-  const auto name = suite();                                                                             \
+#define SUITE_OR_SKIP(name)  \
+  const auto name = suite(); \
   if (!name) GTEST_SKIP() << "the test suite of AWS, ../shared/data/sigv4.json, is not beside the sources"
 
 TEST(Suite, SignerGivesEachCanonicalRequestStringToSignAndAuthorization) {
@@ -110,7 +113,8 @@ TEST(Suite, SignerGivesEachCanonicalRequestStringToSignAndAuthorization) {
     auto signed_headers = authz.substr(authz.find("SignedHeaders=") + 14);
     signed_headers = signed_headers.substr(0, signed_headers.find(','));
     std::string canonical;
-    append_canonical_request(canonical, complete, signed_headers, digest::hex(digest::bytes_of(digest::sha256(request.view.body))));
+    append_canonical_request(canonical, complete, signed_headers,
+                             digest::hex(digest::bytes_of(digest::sha256(request.view.body))));
     EXPECT_EQ(canonical, creq) << name;
     EXPECT_EQ(string_to_sign(canonical, kThen, "us-east-1", "service"), *test.find_string("sts")) << name;
   }
@@ -158,8 +162,10 @@ TEST(Suite, VerifierAcceptsEachSignedRequestAndNoOther) {
 // ---- a typical request ----
 
 struct Message {
-  std::vector<std::pair<std::string, std::string>> fields{{"Host", "localhost:4566"}, {"X-Amz-Target", "AmazonSQS.SendMessage"},
-                                                          {"Content-Type", "application/x-amz-json-1.0"}, {"User-Agent", "x"}};
+  std::vector<std::pair<std::string, std::string>> fields{{"Host", "localhost:4566"},
+                                                          {"X-Amz-Target", "AmazonSQS.SendMessage"},
+                                                          {"Content-Type", "application/x-amz-json-1.0"},
+                                                          {"User-Agent", "x"}};
   std::string path = "/";
   std::string query;
   std::string body = "{}";
@@ -191,7 +197,8 @@ struct Message {
   }
 };
 
-Error check(Message& message, Timestamp now = kThen, const VerifyOptions& options = {}, std::string_view secret = kKey.secret) {
+Error check(Message& message, Timestamp now = kThen, const VerifyOptions& options = {},
+            std::string_view secret = kKey.secret) {
   http::Form query;
   std::string scratch;
   SigningKeyCache cache;
@@ -271,10 +278,13 @@ TEST(Verify, TimeIsCheckedToTheSecondOnBothSides) {
   EXPECT_EQ(check(message, kThen - 15min).reason, Reason{99});
   const auto late = check(message, kThen + 15min + 1s);
   EXPECT_EQ(late.reason, Reason::Expired);
-  EXPECT_EQ(late.message, "Signature expired: 20150830T123600Z is now earlier than 20150830T123601Z (20150830T125101Z - 15 min.)");
+  EXPECT_EQ(late.message,
+            "Signature expired: 20150830T123600Z is now earlier than 20150830T123601Z (20150830T125101Z - 15 min.)");
   const auto early = check(message, kThen - 15min - 1s);
   EXPECT_EQ(early.reason, Reason::NotYetCurrent);
-  EXPECT_EQ(early.message, "Signature not yet current: 20150830T123600Z is still later than 20150830T123559Z (20150830T122059Z + 15 min.)");
+  EXPECT_EQ(
+      early.message,
+      "Signature not yet current: 20150830T123600Z is still later than 20150830T123559Z (20150830T122059Z + 15 min.)");
   EXPECT_EQ(check(message, kThen + 6min, {.skew_max = 5min}).reason, Reason::Expired);
 }
 
@@ -297,9 +307,12 @@ TEST(Verify, AMismatchShowsWhatWasSignedHere) {
   message.sign_with(kKey);
   message.body = "{ }";
   const auto error = check(message);
-  EXPECT_NE(error.message.find("The Canonical String for this request should have been\n'POST\n/\n\ncontent-type:application/x-amz-json-1.0\n"), std::string::npos)
+  EXPECT_NE(error.message.find("The Canonical String for this request should have "
+                               "been\n'POST\n/\n\ncontent-type:application/x-amz-json-1.0\n"),
+            std::string::npos)
       << error.message;
-  EXPECT_NE(error.message.find("The String-to-Sign should have been\n'AWS4-HMAC-SHA256\n20150830T123600Z\n20150830/us-east-1/sqs/aws4_request\n"),
+  EXPECT_NE(error.message.find("The String-to-Sign should have "
+                               "been\n'AWS4-HMAC-SHA256\n20150830T123600Z\n20150830/us-east-1/sqs/aws4_request\n"),
             std::string::npos)
       << error.message;
 }
@@ -340,10 +353,14 @@ TEST(Verify, DateMayStandInTheDateField) {
     message.set("Date", date);
     const std::string signed_headers = "date;host";
     std::string canonical;
-    append_canonical_request(canonical, message.view(), signed_headers, digest::hex(digest::bytes_of(digest::sha256(message.body))));
+    append_canonical_request(canonical, message.view(), signed_headers,
+                             digest::hex(digest::bytes_of(digest::sha256(message.body))));
     const auto key = derive_signing_key(kKey.secret, "20150830", "us-east-1", "sqs");
     const auto signature = digest::hex(digest::bytes_of(key(string_to_sign(canonical, kThen, "us-east-1", "sqs"))));
-    message.set("Authorization", "AWS4-HMAC-SHA256 Credential=AKIDEXAMPLE/20150830/us-east-1/sqs/aws4_request,SignedHeaders=date;host,Signature=" + signature);
+    message.set("Authorization",
+                "AWS4-HMAC-SHA256 "
+                "Credential=AKIDEXAMPLE/20150830/us-east-1/sqs/aws4_request,SignedHeaders=date;host,Signature=" +
+                    signature);
     EXPECT_EQ(check(message).message, "verified") << date;
   }
 }
@@ -363,7 +380,8 @@ TEST(Verify, AnotherSecretForTheSameKeyIsNotTakenFromTheCache) {
 
 TEST(SigningKeyCache, IsBounded) {
   SigningKeyCache cache{3};
-  for (int i = 0; i < 10; ++i) cache.keep("credential" + std::to_string(i), "s", derive_signing_key("s", "20150830", "r", "sqs"));
+  for (int i = 0; i < 10; ++i)
+    cache.keep("credential" + std::to_string(i), "s", derive_signing_key("s", "20150830", "r", "sqs"));
   EXPECT_LE(cache.size(), 3u);
   EXPECT_NE(cache.find("credential9", "s"), nullptr);
   EXPECT_EQ(cache.find("credential9", "t"), nullptr);
@@ -380,7 +398,9 @@ TEST(Presign, IsAcceptedUntilItRunsOut) {
   credentials.session_token = "tok/en==";
   SigningKeyCache cache;
   message.query = presign(message.view(), credentials, kScope, 60s, cache);
-  EXPECT_NE(message.query.find("&X-Amz-Credential=AKIDEXAMPLE%2F20150830%2Fus-east-1%2Fsqs%2Faws4_request&"), std::string::npos) << message.query;
+  EXPECT_NE(message.query.find("&X-Amz-Credential=AKIDEXAMPLE%2F20150830%2Fus-east-1%2Fsqs%2Faws4_request&"),
+            std::string::npos)
+      << message.query;
   EXPECT_EQ(check(message).message, "verified");
   EXPECT_EQ(check(message, kThen + 60s).message, "verified");
   EXPECT_EQ(check(message, kThen + 61s).reason, Reason::Expired);
@@ -431,21 +451,31 @@ TEST(ReadAuthorization, NamesEachMissingPieceOfTheField) {
   message.set("Authorization", "Bearer secret");
   const auto bearer = read_error(message);
   EXPECT_EQ(bearer.reason, Reason::Incomplete);
-  EXPECT_EQ(bearer.message,
-            "Authorization header requires 'Credential' parameter. Authorization header requires 'Signature' parameter. "
-            "Authorization header requires 'SignedHeaders' parameter. Authorization header requires existence of either a 'X-Amz-Date' or a "
-            "'Date' header. (Hashed with SHA-256 and encoded with Base64) Authorization=" +
-                digest::base64(digest::bytes_of(digest::sha256("Bearer secret"))));
+  EXPECT_EQ(
+      bearer.message,
+      "Authorization header requires 'Credential' parameter. Authorization header requires 'Signature' parameter. "
+      "Authorization header requires 'SignedHeaders' parameter. Authorization header requires existence of either a "
+      "'X-Amz-Date' or a "
+      "'Date' header. (Hashed with SHA-256 and encoded with Base64) Authorization=" +
+          digest::base64(digest::bytes_of(digest::sha256("Bearer secret"))));
   EXPECT_EQ(bearer.message.find("secret"), std::string::npos);
 
   message.set("X-Amz-Date", "20150830T123600Z");
   message.set("Authorization", "AWS4-HMAC-SHA256 Credential=a/20150830/r/sqs/aws4_request, Signature=0");
-  EXPECT_TRUE(read_error(message).message.starts_with("Authorization header requires 'SignedHeaders' parameter. (Hashed")) << read_error(message).message;
-  message.set("Authorization", "AWS4-HMAC-SHA256 Credential=a/20150830/r/sqs/aws4_request, SignedHeaders=host, Signature=");
-  EXPECT_TRUE(read_error(message).message.starts_with("Authorization header requires 'Signature' parameter. (Hashed")) << read_error(message).message;
-  message.set("Authorization", "AWS4-HMAC-SHA256 Credential=a/20150830/r/sqs/aws4_request SignedHeaders, Signature=0, junk");
-  EXPECT_TRUE(read_error(message).message.starts_with("Invalid key=value pair (missing equal-sign) in Authorization header (Hashed")) << read_error(message).message;
-  message.set("Authorization", "AWS4-ECDSA-P256-SHA256 Credential=a/20150830/r/sqs/aws4_request, SignedHeaders=host, Signature=0");
+  EXPECT_TRUE(
+      read_error(message).message.starts_with("Authorization header requires 'SignedHeaders' parameter. (Hashed"))
+      << read_error(message).message;
+  message.set("Authorization",
+              "AWS4-HMAC-SHA256 Credential=a/20150830/r/sqs/aws4_request, SignedHeaders=host, Signature=");
+  EXPECT_TRUE(read_error(message).message.starts_with("Authorization header requires 'Signature' parameter. (Hashed"))
+      << read_error(message).message;
+  message.set("Authorization",
+              "AWS4-HMAC-SHA256 Credential=a/20150830/r/sqs/aws4_request SignedHeaders, Signature=0, junk");
+  EXPECT_TRUE(read_error(message).message.starts_with(
+      "Invalid key=value pair (missing equal-sign) in Authorization header (Hashed"))
+      << read_error(message).message;
+  message.set("Authorization",
+              "AWS4-ECDSA-P256-SHA256 Credential=a/20150830/r/sqs/aws4_request, SignedHeaders=host, Signature=0");
   EXPECT_EQ(read_error(message).reason, Reason::Incomplete);
 }
 
@@ -453,24 +483,31 @@ TEST(ReadAuthorization, CredentialAndDateMustHaveTheirShape) {
   const auto with = [](std::string_view credential, std::string_view date) {
     Message message;
     message.set("X-Amz-Date", date);
-    message.set("Authorization", "AWS4-HMAC-SHA256 Credential=" + std::string(credential) + ", SignedHeaders=host, Signature=0");
+    message.set("Authorization",
+                "AWS4-HMAC-SHA256 Credential=" + std::string(credential) + ", SignedHeaders=host, Signature=0");
     return read_error(message);
   };
   const std::string_view date = "20150830T123600Z";
   EXPECT_EQ(with("a/20150830/r/sqs/aws4_request", date).message, "read");
-  for (const auto* credential : {"a", "a/20150830/r/sqs", "a/b/20150830/r/sqs/aws4_request", "/20150830/r/sqs/aws4_request", "////////"}) {
+  for (const auto* credential :
+       {"a", "a/20150830/r/sqs", "a/b/20150830/r/sqs/aws4_request", "/20150830/r/sqs/aws4_request", "////////"}) {
     EXPECT_EQ(with(credential, date).reason, Reason::Incomplete) << credential;
-    EXPECT_EQ(with(credential, date).message, "Credential must have exactly 5 slash-delimited elements, e.g. keyid/date/region/service/term, got '" +
-                                                  std::string(credential) + "'");
+    EXPECT_EQ(with(credential, date).message,
+              "Credential must have exactly 5 slash-delimited elements, e.g. keyid/date/region/service/term, got '" +
+                  std::string(credential) + "'");
   }
   EXPECT_EQ(with("a/20150831/r/sqs/aws5_request", date).reason, Reason::WrongScope);
   EXPECT_EQ(with("a/20150831/r/sqs/aws5_request", date).message,
-            "Credential should be scoped with a valid terminator: 'aws4_request', not 'aws5_request'. Date in Credential scope does not match "
+            "Credential should be scoped with a valid terminator: 'aws4_request', not 'aws5_request'. Date in "
+            "Credential scope does not match "
             "YYYYMMDD from ISO-8601 version of date from HTTP: '20150831' != '20150830', from '20150830T123600Z'.");
-  for (const auto* bad : {"", "20150830", "2015-08-30T12:36:00Z", "20150830T123600", "20150230T123600Z", "20151330T123600Z", "20150830T243600Z",
-                          "20150830T126000Z", "20150830T123660Z", "Sun, 30 Aug 2015 12:36:00 GMT", "2015083aT123600Z"}) {
+  for (const auto* bad : {"", "20150830", "2015-08-30T12:36:00Z", "20150830T123600", "20150230T123600Z",
+                          "20151330T123600Z", "20150830T243600Z", "20150830T126000Z", "20150830T123660Z",
+                          "Sun, 30 Aug 2015 12:36:00 GMT", "2015083aT123600Z"}) {
     EXPECT_EQ(with("a/20150830/r/sqs/aws4_request", bad).reason, Reason::Incomplete) << bad;
-    EXPECT_TRUE(with("a/20150830/r/sqs/aws4_request", bad).message.starts_with("Date must be in ISO-8601 'basic format'. Got '")) << bad;
+    EXPECT_TRUE(with("a/20150830/r/sqs/aws4_request", bad)
+                    .message.starts_with("Date must be in ISO-8601 'basic format'. Got '"))
+        << bad;
   }
 }
 
@@ -479,10 +516,13 @@ TEST(ReadAuthorization, NamesEachMissingParameterOfTheQuery) {
   message.query = "X-Amz-Signature=0&X-Amz-Credential=a";
   EXPECT_EQ(read_error(message).reason, Reason::Incomplete);
   EXPECT_EQ(read_error(message).message,
-            "AWS query-string parameters must include 'X-Amz-Algorithm'. AWS query-string parameters must include 'X-Amz-SignedHeaders'. "
+            "AWS query-string parameters must include 'X-Amz-Algorithm'. AWS query-string parameters must include "
+            "'X-Amz-SignedHeaders'. "
             "AWS query-string parameters must include 'X-Amz-Date'. Re-examine the query-string parameters.");
-  const std::string all = "X-Amz-Algorithm=AWS4-HMAC-SHA256&X-Amz-Credential=a%2F20150830%2Fr%2Fsqs%2Faws4_request&X-Amz-Date=20150830T123600Z"
-                          "&X-Amz-SignedHeaders=host&X-Amz-Signature=0";
+  const std::string all =
+      "X-Amz-Algorithm=AWS4-HMAC-SHA256&X-Amz-Credential=a%2F20150830%2Fr%2Fsqs%2Faws4_request&X-Amz-Date="
+      "20150830T123600Z"
+      "&X-Amz-SignedHeaders=host&X-Amz-Signature=0";
   message.query = all;
   EXPECT_EQ(read_error(message).message, "read");
   message.query = "X-Amz-Algorithm=AWS3&" + all;
@@ -514,9 +554,11 @@ TEST(SignAndVerify, AgreeOnAnyRequest) {
     message.query = *rc::gen::container<std::string>(rc::gen::element('a', 'b', '&', '=', '%', '4', '1', '+'));
     message.body = *rc::gen::arbitrary<std::string>();
     for (int i = *rc::gen::inRange(0, 4); i > 0; --i) {
-      message.fields.emplace_back("X-" + std::string(1, *rc::gen::element('a', 'B', 'c')), *rc::gen::container<std::string>(rc::gen::element('a', ' ', '\t', '"')));
+      message.fields.emplace_back("X-" + std::string(1, *rc::gen::element('a', 'B', 'c')),
+                                  *rc::gen::container<std::string>(rc::gen::element('a', ' ', '\t', '"')));
     }
-    const Scope scope{*rc::gen::element<std::string_view>("us-east-1", "eu-west-3"), *rc::gen::element<std::string_view>("sqs", "sns"),
+    const Scope scope{*rc::gen::element<std::string_view>("us-east-1", "eu-west-3"),
+                      *rc::gen::element<std::string_view>("sqs", "sns"),
                       kThen + seconds{*rc::gen::inRange(0, 100'000'000)}};
     RC_LOG() << message.path << ' ' << message.query << '\n';
     auto other = message;

@@ -20,7 +20,8 @@ std::string_view trim(std::string_view text) {
 
 /// The field as errors may show it: hashed, for it may hold a bearer token or a password.
 std::string hashed(std::string_view authorization) {
-  return "(Hashed with SHA-256 and encoded with Base64) Authorization=" + digest::base64(digest::bytes_of(digest::sha256(authorization)));
+  return "(Hashed with SHA-256 and encoded with Base64) Authorization=" +
+         digest::base64(digest::bytes_of(digest::sha256(authorization)));
 }
 
 std::string join(const std::vector<std::string>& sentences, std::string_view last) {
@@ -52,25 +53,31 @@ std::optional<Error> read_credential(Authorization& out) {
   out.service = parts[3];
   std::vector<std::string> wrong;
   if (parts[4] != "aws4_request") {
-    wrong.push_back(fmt::format("Credential should be scoped with a valid terminator: 'aws4_request', not '{}'.", parts[4]));
+    wrong.push_back(
+        fmt::format("Credential should be scoped with a valid terminator: 'aws4_request', not '{}'.", parts[4]));
   }
   const auto time = amz_date(out.time);
   if (out.date != std::string_view{time}.substr(0, 8)) {
-    wrong.push_back(fmt::format("Date in Credential scope does not match YYYYMMDD from ISO-8601 version of date from HTTP: '{}' != '{}', from '{}'.",
-                                out.date, time.substr(0, 8), time));
+    wrong.push_back(
+        fmt::format("Date in Credential scope does not match YYYYMMDD from ISO-8601 version of date from HTTP: '{}' != "
+                    "'{}', from '{}'.",
+                    out.date, time.substr(0, 8), time));
   }
   if (!wrong.empty()) return Error{Reason::WrongScope, fmt::format("{}", fmt::join(wrong, " "))};
   return std::nullopt;
 }
 
 Error bad_date(std::string_view text) {
-  return {Reason::Incomplete, fmt::format("Date must be in ISO-8601 'basic format'. Got '{}'. See http://en.wikipedia.org/wiki/ISO_8601", text)};
+  return {Reason::Incomplete,
+          fmt::format("Date must be in ISO-8601 'basic format'. Got '{}'. See http://en.wikipedia.org/wiki/ISO_8601",
+                      text)};
 }
 
 Result<Authorization, Error> read_header(const RequestView& request, std::string_view text) {
   Authorization out;
   std::string_view rest = text;
-  if (rest.starts_with(kAlgorithm) && rest.size() > kAlgorithm.size() && (rest[kAlgorithm.size()] == ' ' || rest[kAlgorithm.size()] == '\t')) {
+  if (rest.starts_with(kAlgorithm) && rest.size() > kAlgorithm.size() &&
+      (rest[kAlgorithm.size()] == ' ' || rest[kAlgorithm.size()] == '\t')) {
     rest.remove_prefix(kAlgorithm.size());
     while (!(rest = trim(rest)).empty()) {
       const auto end = std::min(rest.find(','), rest.size());
@@ -78,7 +85,8 @@ Result<Authorization, Error> read_header(const RequestView& request, std::string
       rest.remove_prefix(std::min(end + 1, rest.size()));
       const auto equals = part.find('=');
       if (equals == std::string_view::npos) {
-        return Error{Reason::Incomplete, "Invalid key=value pair (missing equal-sign) in Authorization header " + hashed(text) + "."};
+        return Error{Reason::Incomplete,
+                     "Invalid key=value pair (missing equal-sign) in Authorization header " + hashed(text) + "."};
       }
       const auto name = part.substr(0, equals);
       const auto value = part.substr(equals + 1);
@@ -93,7 +101,8 @@ Result<Authorization, Error> read_header(const RequestView& request, std::string
   if (out.credential.empty()) missing.emplace_back("Authorization header requires 'Credential' parameter.");
   if (out.signature.empty()) missing.emplace_back("Authorization header requires 'Signature' parameter.");
   if (out.signed_headers.empty()) missing.emplace_back("Authorization header requires 'SignedHeaders' parameter.");
-  if (!date) missing.emplace_back("Authorization header requires existence of either a 'X-Amz-Date' or a 'Date' header.");
+  if (!date)
+    missing.emplace_back("Authorization header requires existence of either a 'X-Amz-Date' or a 'Date' header.");
   if (!missing.empty()) return Error{Reason::Incomplete, join(missing, hashed(text))};
 
   if (const auto time = parse_amz_date(*date)) {
@@ -128,15 +137,18 @@ Result<Authorization, Error> read_query(const http::Form& query) {
   need("X-Amz-SignedHeaders", out.signed_headers);
   need("X-Amz-Date", date);
   if (!missing.empty()) return Error{Reason::Incomplete, join(missing, "Re-examine the query-string parameters.")};
-  if (algorithm != kAlgorithm) return Error{Reason::Incomplete, fmt::format("Unsupported AWS 'algorithm': '{}'", algorithm)};
+  if (algorithm != kAlgorithm)
+    return Error{Reason::Incomplete, fmt::format("Unsupported AWS 'algorithm': '{}'", algorithm)};
   const auto time = parse_amz_date(date);
   if (!time) return bad_date(date);
   out.time = *time;
   if (const auto expires = query.find("X-Amz-Expires")) {
     std::int64_t count = 0;
     const auto read = std::from_chars(expires->data(), expires->data() + expires->size(), count);
-    if (read.ec != std::errc{} || read.ptr != expires->data() + expires->size() || count < 1 || count > kExpiresMax.count()) {
-      return Error{Reason::Incomplete, fmt::format("X-Amz-Expires must be a number of seconds from 1 to {}, got '{}'", kExpiresMax.count(), *expires)};
+    if (read.ec != std::errc{} || read.ptr != expires->data() + expires->size() || count < 1 ||
+        count > kExpiresMax.count()) {
+      return Error{Reason::Incomplete, fmt::format("X-Amz-Expires must be a number of seconds from 1 to {}, got '{}'",
+                                                   kExpiresMax.count(), *expires)};
     }
     out.expires = seconds{count};
   }
@@ -149,17 +161,20 @@ std::optional<Error> check_time(const Authorization& authorization, Timestamp no
   using std::chrono::minutes;
   const auto skew_minutes = duration_cast<minutes>(skew_max).count();
   if (authorization.time > now + skew_max) {
-    return Error{Reason::NotYetCurrent, fmt::format("Signature not yet current: {} is still later than {} ({} + {} min.)", amz_date(authorization.time),
-                                                    amz_date(now + skew_max), amz_date(now), skew_minutes)};
+    return Error{Reason::NotYetCurrent,
+                 fmt::format("Signature not yet current: {} is still later than {} ({} + {} min.)",
+                             amz_date(authorization.time), amz_date(now + skew_max), amz_date(now), skew_minutes)};
   }
   if (authorization.expires > seconds{0}) {
     if (now <= authorization.time + authorization.expires) return std::nullopt;
-    return Error{Reason::Expired, fmt::format("Signature expired: {} is now earlier than {} ({} + {} s)", amz_date(authorization.time + authorization.expires),
-                                              amz_date(now), amz_date(authorization.time), authorization.expires.count())};
+    return Error{Reason::Expired, fmt::format("Signature expired: {} is now earlier than {} ({} + {} s)",
+                                              amz_date(authorization.time + authorization.expires), amz_date(now),
+                                              amz_date(authorization.time), authorization.expires.count())};
   }
   if (authorization.time >= now - skew_max) return std::nullopt;
-  return Error{Reason::Expired, fmt::format("Signature expired: {} is now earlier than {} ({} - {} min.)", amz_date(authorization.time),
-                                            amz_date(now - skew_max), amz_date(now), skew_minutes)};
+  return Error{Reason::Expired,
+               fmt::format("Signature expired: {} is now earlier than {} ({} - {} min.)", amz_date(authorization.time),
+                           amz_date(now - skew_max), amz_date(now), skew_minutes)};
 }
 
 bool signs(std::string_view signed_headers, std::string_view name) {
@@ -175,15 +190,17 @@ Error mismatch(const RequestView& request, const Authorization& authorization, s
   std::string canonical;
   append_canonical_request(canonical, request, authorization.signed_headers, payload_hash);
   const auto to_sign = string_to_sign(canonical, authorization.time, authorization.region, authorization.service);
-  for (const auto& token : {std::string(authorization.session_token), digest::percent_encode(authorization.session_token)}) {
+  for (const auto& token :
+       {std::string(authorization.session_token), digest::percent_encode(authorization.session_token)}) {
     auto at = token.empty() ? std::string::npos : canonical.find(token);
     for (; at != std::string::npos; at = canonical.find(token, at + 3)) canonical.replace(at, token.size(), "...");
   }
-  return {Reason::Mismatch,
-          fmt::format("The request signature we calculated does not match the signature you provided. Check your AWS Secret Access Key and "
-                      "signing method. Consult the service documentation for details.\n\nThe Canonical String for this request should have "
-                      "been\n'{}'\n\nThe String-to-Sign should have been\n'{}'\n",
-                      canonical, to_sign)};
+  return {Reason::Mismatch, fmt::format("The request signature we calculated does not match the signature you "
+                                        "provided. Check your AWS Secret Access Key and "
+                                        "signing method. Consult the service documentation for details.\n\nThe "
+                                        "Canonical String for this request should have "
+                                        "been\n'{}'\n\nThe String-to-Sign should have been\n'{}'\n",
+                                        canonical, to_sign)};
 }
 
 }  // namespace
@@ -198,8 +215,9 @@ Result<Authorization, Error> read_authorization(const RequestView& request, http
   return Error{Reason::Missing, "Request is missing Authentication Token"};
 }
 
-Result<Success, Error> verify(const RequestView& request, const Authorization& authorization, std::string_view secret, Timestamp now,
-                              SigningKeyCache& cache, std::string& scratch, const VerifyOptions& options) {
+Result<Success, Error> verify(const RequestView& request, const Authorization& authorization, std::string_view secret,
+                              Timestamp now, SigningKeyCache& cache, std::string& scratch,
+                              const VerifyOptions& options) {
   if (!signs(authorization.signed_headers, "host")) {
     return Error{Reason::Incomplete, "'Host' or ':authority' must be a 'SignedHeader' in the AWS Authorization."};
   }
@@ -212,9 +230,10 @@ Result<Success, Error> verify(const RequestView& request, const Authorization& a
   } else {
     digest::append_hex(payload_hash, digest::bytes_of(digest::sha256(request.body)));
     if (claimed && !http::equal_ignoring_case(*claimed, payload_hash)) {
-      return Error{Reason::WrongPayload, fmt::format("The provided 'x-amz-content-sha256' header does not match what was computed: "
-                                                     "'{}', computed '{}'",
-                                                     *claimed, payload_hash)};
+      return Error{Reason::WrongPayload,
+                   fmt::format("The provided 'x-amz-content-sha256' header does not match what was computed: "
+                               "'{}', computed '{}'",
+                               *claimed, payload_hash)};
     }
   }
 
@@ -227,11 +246,14 @@ Result<Success, Error> verify(const RequestView& request, const Authorization& a
   digest::append_hex(scratch, digest::bytes_of(canonical_hash));
 
   const auto* kept = cache.find(authorization.credential, secret);
-  const auto key = kept != nullptr ? *kept : derive_signing_key(secret, authorization.date, authorization.region, authorization.service);
+  const auto key = kept != nullptr
+                       ? *kept
+                       : derive_signing_key(secret, authorization.date, authorization.region, authorization.service);
   const auto expected = key(scratch);
   scratch.clear();
   digest::append_hex(scratch, digest::bytes_of(expected));
-  if (!digest::equal_in_constant_time(scratch, authorization.signature)) return mismatch(request, authorization, payload_hash);
+  if (!digest::equal_in_constant_time(scratch, authorization.signature))
+    return mismatch(request, authorization, payload_hash);
   if (kept == nullptr) cache.keep(authorization.credential, secret, key);
   return Success{};
 }

@@ -1,3 +1,4 @@
+// Writing and reading streams of server-sent events.
 #include "wire/sse/sse.h"
 
 #include <algorithm>
@@ -49,7 +50,10 @@ void append_comment(std::string& out, std::string_view text) {
   out.push_back('\n');
 }
 
-void append_retry(std::string& out, std::uint32_t milliseconds) { append_line(out, "retry", std::to_string(milliseconds)); out.push_back('\n'); }
+void append_retry(std::string& out, std::uint32_t milliseconds) {
+  append_line(out, "retry", std::to_string(milliseconds));
+  out.push_back('\n');
+}
 
 // ---- parser ----
 

@@ -10,17 +10,18 @@
 
 namespace fanfare::wire::sse {
 
-/// Appends one event. Data is cut at its line ends into several `data:` lines; empty data gives an empty `data:` line, for
-/// an event without one is not dispatched.
+/// Appends one event. Data is cut at its line ends into several `data:` lines; empty data gives an empty `data:` line,
+/// for an event without one is not dispatched.
 ///
 ///   id: 7
 ///   event: next
 ///   data: {"x":1}
 ///   (empty line)
 ///
-/// `type` empty: a `message`. `id` nullopt: the client keeps the last one; empty: the client forgets it. Line ends in type
-/// and id, and NUL in id, become spaces.
-void append_event(std::string& out, std::string_view type, std::string_view data, std::optional<std::string_view> id = std::nullopt);
+/// `type` empty: a `message`. `id` nullopt: the client keeps the last one; empty: the client forgets it. Line ends in
+/// type and id, and NUL in id, become spaces.
+void append_event(std::string& out, std::string_view type, std::string_view data,
+                  std::optional<std::string_view> id = std::nullopt);
 
 /// `: text` and an empty line, which a client ignores: keep-alive. Line ends in the text begin further comment lines.
 void append_comment(std::string& out, std::string_view text = {});
@@ -60,16 +61,16 @@ class Parser {
   void take_field(std::string_view line);
 
   std::size_t event_bytes_max_;
-  std::string pending_;            // bytes that belong to no taken line yet, from pending_begin_
+  std::string pending_;  // bytes that belong to no taken line yet, from pending_begin_
   std::size_t pending_begin_ = 0;
-  std::size_t scanned_ = 0;        // bytes of pending_ known to have no line end, from pending_begin_
-  bool at_start_ = true;           // a byte-order mark may come
-  bool skip_line_feed_ = false;    // the last line ended with CR
+  std::size_t scanned_ = 0;      // bytes of pending_ known to have no line end, from pending_begin_
+  bool at_start_ = true;         // a byte-order mark may come
+  bool skip_line_feed_ = false;  // the last line ended with CR
   bool failed_ = false;
   bool has_data_ = false;
   std::string type_;
   std::string data_;
-  std::string id_;                 // takes effect when the event is dispatched
+  std::string id_;  // takes effect when the event is dispatched
   std::string last_event_id_;
   std::optional<std::uint32_t> retry_ms_;
 };

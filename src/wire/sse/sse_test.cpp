@@ -1,3 +1,4 @@
+// The standard's examples, and what is written read back at any split.
 #include "wire/sse/sse.h"
 
 #include <gtest/gtest.h>
@@ -7,8 +8,12 @@
 
 namespace fanfare::wire::sse {
 
-bool operator==(const Event& a, const Event& b) { return a.type == b.type && a.data == b.data && a.last_event_id == b.last_event_id; }
-std::ostream& operator<<(std::ostream& out, const Event& event) { return out << event.type << '|' << event.data << '|' << event.last_event_id; }
+bool operator==(const Event& a, const Event& b) {
+  return a.type == b.type && a.data == b.data && a.last_event_id == b.last_event_id;
+}
+std::ostream& operator<<(std::ostream& out, const Event& event) {
+  return out << event.type << '|' << event.data << '|' << event.last_event_id;
+}
 
 namespace {
 
@@ -46,11 +51,14 @@ TEST(Writer, NoValueCanBeginAFieldOfItsOwn) {
 
 TEST(Parser, FollowsTheStandardsExamples) {
   EXPECT_EQ(read("data: YHOO\ndata: +2\ndata: 10\n\n"), (Events{{"message", "YHOO\n+2\n10", ""}}));
-  EXPECT_EQ(read(": test stream\n\ndata: first event\nid: 1\n\ndata:second event\nid\n\ndata:  third event\n\n"),
-            (Events{{"message", "first event", "1"}, {"message", "second event", ""}, {"message", " third event", ""}}));
-  EXPECT_EQ(read("data\n\ndata\ndata\n\ndata:"), (Events{{"message", "", ""}, {"message", "\n", ""}})) << "the last one is not ended";
+  EXPECT_EQ(
+      read(": test stream\n\ndata: first event\nid: 1\n\ndata:second event\nid\n\ndata:  third event\n\n"),
+      (Events{{"message", "first event", "1"}, {"message", "second event", ""}, {"message", " third event", ""}}));
+  EXPECT_EQ(read("data\n\ndata\ndata\n\ndata:"), (Events{{"message", "", ""}, {"message", "\n", ""}}))
+      << "the last one is not ended";
   EXPECT_EQ(read("data:test\n\ndata: test\n\n"), (Events{{"message", "test", ""}, {"message", "test", ""}}));
-  EXPECT_EQ(read("event: add\ndata: 73857293\n\nevent: remove\ndata: 2153\n\n"), (Events{{"add", "73857293", ""}, {"remove", "2153", ""}}));
+  EXPECT_EQ(read("event: add\ndata: 73857293\n\nevent: remove\ndata: 2153\n\n"),
+            (Events{{"add", "73857293", ""}, {"remove", "2153", ""}}));
 }
 
 TEST(Parser, TakesEveryLineEnd) {
@@ -63,7 +71,8 @@ TEST(Parser, TakesEveryLineEnd) {
 
 TEST(Parser, IgnoresWhatItDoesNotKnow) {
   EXPECT_EQ(read("foo: 1\n:comment\ndata: x\nDATA: y\n data: z\n\n"), (Events{{"message", "x", ""}}));
-  EXPECT_EQ(read("event: lost\n\ndata: x\n\n"), (Events{{"message", "x", ""}})) << "an event without data is not dispatched, nor its type kept";
+  EXPECT_EQ(read("event: lost\n\ndata: x\n\n"), (Events{{"message", "x", ""}}))
+      << "an event without data is not dispatched, nor its type kept";
 }
 
 TEST(Parser, ASkippedByteOrderMarkMayComeInPieces) {
@@ -72,15 +81,21 @@ TEST(Parser, ASkippedByteOrderMarkMayComeInPieces) {
   EXPECT_EQ(parser.next(), std::nullopt);
   parser.feed("\xbb");
   EXPECT_EQ(parser.next(), std::nullopt);
-  parser.feed("\xbf" "data: x\n\n");
+  parser.feed(
+      "\xbf"
+      "data: x\n\n");
   EXPECT_EQ(parser.next(), (Event{"message", "x", ""}));
-  EXPECT_EQ(read("\xef\xbb\xbf\xef\xbb\xbf" "data: x\n\n"), Events{}) << "only one is skipped";
+  EXPECT_EQ(read("\xef\xbb\xbf\xef\xbb\xbf"
+                 "data: x\n\n"),
+            Events{})
+      << "only one is skipped";
 }
 
 TEST(Parser, KeepsTheLastIdUntilItIsSetAnew) {
   EXPECT_EQ(read("id: 1\ndata: a\n\ndata: b\n\nid: 2\n\ndata: c\n\nid\ndata: d\n\n"),
             (Events{{"message", "a", "1"}, {"message", "b", "1"}, {"message", "c", "2"}, {"message", "d", ""}}));
-  EXPECT_EQ(read(std::string_view("id: 1\nid: 2\0\ndata: a\n\n", 22)), (Events{{"message", "a", "1"}})) << "an id with NUL is ignored";
+  EXPECT_EQ(read(std::string_view("id: 1\nid: 2\0\ndata: a\n\n", 22)), (Events{{"message", "a", "1"}}))
+      << "an id with NUL is ignored";
   Parser parser;
   parser.feed("id: 5\n");
   EXPECT_EQ(parser.next(), std::nullopt);
