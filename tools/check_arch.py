@@ -57,11 +57,12 @@ MAY_INCLUDE = {
 }
 
 # Headers that few may include: (pattern of the header, where it may stand, the remedy).
-# A place is a module, a folder of modules with /*, or "tests" for *_test.cpp files everywhere and tests/.
+# A place is a module, a folder of modules with /*, or "tests" for *_test.cpp files everywhere and tests/, "bench" for
+# *_bench.cpp and bench/, "examples" for examples/.
 CONFINED_HEADERS = [
     (r"simdjson(/.*)?(\.h)?", ["wire/json .cpp"], "use wire/json/*.h; simdjson itself stays in wire/json's .cpp files"),
-    (r"boost/asio(/.*|\.hpp)", ["net", "sdk", "server"], "Asio stays in net, sdk and server: pass values in, or"
-     " move the code there"),
+    (r"boost/asio(/.*|\.hpp)", ["net", "sdk", "server", "tests", "examples", "bench"],
+     "Asio stays in net, sdk and server: pass values in, or move the code there"),
     (r"boost/beast(/.*|\.hpp)", ["tests"], "Beast is an oracle for *_test.cpp files only: use wire/http or"
      " wire/websocket"),
     (r"sqlite3(ext)?\.h", ["store", "store/*"], "only store knows SQL: go through store's port"),
@@ -71,10 +72,10 @@ CONFINED_HEADERS = [
 
 # Words that few may use in code: (pattern, where it may stand, the remedy). Comments and strings do not count.
 CONFINED_WORDS = [
-    (r"\b(secure_)?getenv\s*\(", ["server", "cli", "tests", "sdk credentials"],
+    (r"\b(secure_)?getenv\s*\(", ["server", "cli", "tests", "examples", "bench", "sdk credentials"],
      "only server and cli read the environment (and the SDK's credential chain, src/sdk/**/*credentials*.cpp):"
      " pass the value in"),
-    (r"\bsystem_clock\s*::\s*now\b", ["server", "cli", "net", "sdk", "bench", "tests"],
+    (r"\bsystem_clock\s*::\s*now\b", ["server", "cli", "net", "sdk", "examples", "bench", "tests"],
      "take `Timestamp now` as an argument; server owns the one Clock"),
     (r"\bmt19937(_64)?\b", [], "use base/rng.h: fanfare::Rng gives the same numbers everywhere"),
     (r"\b(uniform_int|uniform_real|normal|bernoulli|binomial|geometric|poisson|exponential|gamma|weibull|discrete"
@@ -218,6 +219,9 @@ def stands_in(places, module, path):
                 return True
         elif place == "bench":
             if path.startswith("bench/") or path.endswith("_bench.cpp"):
+                return True
+        elif place == "examples":
+            if path.startswith("examples/"):
                 return True
         elif place == "sdk credentials":
             if module == "sdk" and "credentials" in os.path.basename(path):

@@ -266,7 +266,7 @@ def main(arguments=None):
     for finding in findings:
         print(finding)
     if later:
-        print(f"{len(later)} wide lines, missing READMEs and paths that are not there yet (tools/tidy.py --strict lists them)")
+        print(f"{len(later)} wide lines, missing READMEs and paths still to come (tools/tidy.py --strict lists them)")
     print("tidy: " + (f"{len(findings)} finding(s)" if findings else "fine"))
     return 1 if findings else 0
 
