@@ -7,12 +7,13 @@
 #include <utility>
 #include <vector>
 
+#include "graphql/fragments.h"
 #include "graphql/schema.h"
 #include "graphql/validate.h"
 
 namespace fanfare::graphql::validation {
 
-inline constexpr std::uint32_t kNoFragment = 0xFFFFFFFF;
+inline constexpr std::uint32_t kNoFragment = FragmentIndex::kNone;
 
 /// A variable where it is used.
 struct VariableUsage {
@@ -45,7 +46,7 @@ class Context {
   [[nodiscard]] bool is_full() const { return errors.size() >= options.errors_max; }
 
   /// Index in document.fragments; of fragments with one name the last. kNoFragment if there is none.
-  [[nodiscard]] std::uint32_t find_fragment(std::string_view name) const;
+  [[nodiscard]] std::uint32_t find_fragment(std::string_view name) const { return fragments_.find(name); }
   [[nodiscard]] std::span<const VariableUsage> usages(const Contents& contents) const {
     return std::span(variable_usages).subspan(contents.first_usage, contents.last_usage - contents.first_usage);
   }
@@ -72,7 +73,7 @@ class Context {
   bool has_cycle = false;
 
  private:
-  std::vector<std::pair<std::string_view, std::uint32_t>> fragments_by_name_;  // sorted: no input makes it slow
+  FragmentIndex fragments_;
 };
 
 /// Executable definitions, names of operations, root types, single root fields.
