@@ -39,7 +39,8 @@ class InboxStore {
   /// Identity of this store's history; constant while it is open.
   [[nodiscard]] virtual inbox::Epoch epoch() const = 0;
 
-  /// Housekeeping that need not wait inside execute() (SQLite: a checkpoint); for idle moments and after big batches.
+  /// Housekeeping that nobody need wait for (SQLite: a checkpoint when one is due); cheap when there is nothing to do.
+  /// The owner calls it when it has passed on the answers of an execute().
   virtual Result<Success, StoreError> tidy() = 0;
 };
 

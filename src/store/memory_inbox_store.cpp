@@ -262,28 +262,33 @@ class MemoryInboxStore final : public InboxStore {
       if (item.shown.state == DeliveryState::Claimed && item.lease_until <= now_) {
         item.shown.state = DeliveryState::Pending;
         item.token = {};
-        item.not_before = now_;
         ++claimed.leases_expired;
       }
     }
-    claimed.token = {++token_};
+    std::vector<Item*> due;
     for (const auto& [position, place] : open_) {
-      if (claimed.items.size() >= claim.limit) break;
       Item& item = inboxes_.at(place.first).items.at(place.second);
       if (item.shown.state != DeliveryState::Pending || item.not_before > now_) continue;
       if (!claim.inboxes.empty() &&
           std::find(claim.inboxes.begin(), claim.inboxes.end(), place.first) == claim.inboxes.end())
         continue;
-      item.shown.state = DeliveryState::Claimed;
-      item.token = claimed.token;
-      item.lease_until = now_ + claim.lease;
-      claimed.items.push_back(item.shown);
-      claimed.items.back().seen = place.second <= inboxes_.at(place.first).seen;
+      due.push_back(&item);
+    }
+    std::stable_sort(due.begin(), due.end(), [](const Item* a, const Item* b) { return a->not_before < b->not_before; });
+    if (due.size() > claim.limit) due.resize(claim.limit);
+    claimed.token = {++token_};
+    for (Item* const item : due) {
+      item->shown.state = DeliveryState::Claimed;
+      item->token = claimed.token;
+      item->lease_until = now_ + claim.lease;
+      claimed.items.push_back(item->shown);
+      claimed.items.back().seen = item->shown.sequence <= inboxes_.at(item->shown.inbox).seen;
     }
     return claimed;
   }
 
   Answer run(const Renew& renew) {
+    expire_everywhere();
     Fenced fenced;
     for (const auto& [position, place] : open_) {
       Item& item = inboxes_.at(place.first).items.at(place.second);
@@ -296,6 +301,7 @@ class MemoryInboxStore final : public InboxStore {
 
   template <class Act>
   Fenced fence(LeaseToken token, const std::vector<NotificationId>& ids, const Act& act) {
+    expire_everywhere();
     Fenced fenced;
     for (const NotificationId& id : ids) {
       Item* const item = find(id);

@@ -18,6 +18,7 @@ struct SqliteOptions {
   std::string path;                   ///< "/var/lib/fanfare/inbox.sqlite"; its folder must exist. ":memory:" for tests.
   inbox::Epoch epoch_if_new = 0;      ///< Random and not 0; taken when the file is made.
   bool synchronous = true;            ///< False (--durability relaxed): survives a crash of the process, not a power cut.
+  std::uint64_t bytes_max = 0;        ///< The file does not grow beyond it: creates become Unavailable. 0: no bound.
 };
 
 /// Opens or makes the database and brings its schema to this version. Damaged: not a database, not ours, or a newer

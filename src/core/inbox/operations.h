@@ -66,8 +66,8 @@ struct LeaseToken {
   friend auto operator<=>(const LeaseToken&, const LeaseToken&) = default;
 };
 
-/// Takes pending items for publishing, oldest first, each for one worker until now + lease. Expired claims count as pending
-/// again. Answers Claimed.
+/// Takes pending items for publishing, longest due first (the order of creation, but for what was released), each for one
+/// worker until now + lease. Claims that have run out count as pending again. Answers Claimed.
 struct Claim {
   std::string owner;             ///< For operators; new at each start of a worker. The token fences, not this.
   std::size_t limit = 500;       ///< 1 to kClaimMax.

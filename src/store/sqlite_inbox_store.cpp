@@ -1,0 +1,902 @@
+#include "store/sqlite_inbox_store.h"
+
+#include <sqlite3.h>
+
+#include <algorithm>
+#include <array>
+#include <map>
+#include <set>
+#include <utility>
+
+#include "base/assert.h"
+
+namespace fanfare::store {
+namespace {
+
+using namespace inbox;
+
+constexpr int kApplicationId = 0x46616e66;  // "Fanf"
+/// Pages in the log after which tidy() writes them back: 16 MiB, a few tens of milliseconds of work.
+constexpr int kCheckpointPages = 4096;
+
+// One entry a schema version; what was released is never changed, only added to.
+constexpr const char* kMigrations[] = {
+    R"(-- Names and values of the store itself: epoch, lease_token.
+CREATE TABLE setting (name TEXT PRIMARY KEY, value INTEGER NOT NULL) WITHOUT ROWID;
+
+-- One person's inbox in one workspace. Counts are exact for the moment of `next_expiry` at the latest.
+CREATE TABLE inbox (
+  inbox       INTEGER PRIMARY KEY,
+  recipient   TEXT NOT NULL,
+  workspace   TEXT NOT NULL,
+  head        INTEGER NOT NULL,            -- sequence of the newest item, 0 before the first
+  floor       INTEGER NOT NULL,            -- cursors before it have missed unread items that retention deleted
+  seen        INTEGER NOT NULL,            -- watermark
+  unread      INTEGER NOT NULL,
+  unseen      INTEGER NOT NULL,
+  version     INTEGER NOT NULL,            -- grows with every change
+  next_expiry INTEGER,                     -- unix ms; null: no item will expire
+  UNIQUE (recipient, workspace)
+);
+CREATE INDEX inbox_expiry ON inbox (next_expiry) WHERE next_expiry IS NOT NULL;
+
+-- What was created, once for all its recipients.
+CREATE TABLE notification (
+  notification    INTEGER PRIMARY KEY,     -- in the order of creation
+  id              BLOB NOT NULL,           -- 16 bytes
+  tenant          TEXT NOT NULL,
+  idempotency_key TEXT NOT NULL,
+  fingerprint     BLOB NOT NULL,           -- 16 bytes over the other members
+  kind            TEXT NOT NULL,
+  object_id       TEXT NOT NULL,
+  revision        TEXT,
+  data            TEXT NOT NULL,           -- compact JSON, or empty
+  created_at      INTEGER NOT NULL,        -- unix ms
+  expires_at      INTEGER,                 -- unix ms
+  stored_at       INTEGER NOT NULL,        -- unix ms
+  UNIQUE (tenant, idempotency_key)
+);
+
+-- Its place in one inbox. Small, because it is written again when it is read, archived or delivered.
+CREATE TABLE item (
+  inbox        INTEGER NOT NULL,
+  sequence     INTEGER NOT NULL,           -- dense in its inbox, in commit order
+  id           BLOB NOT NULL,              -- 16 bytes
+  notification INTEGER NOT NULL,
+  read         INTEGER NOT NULL,           -- 0, 1
+  archived     INTEGER NOT NULL,           -- 0, 1
+  state        INTEGER NOT NULL,           -- 0 owed (see pending), 2 delivered, 3 expired
+  expires_at   INTEGER,                    -- unix ms
+  PRIMARY KEY (inbox, sequence)
+) WITHOUT ROWID;
+CREATE UNIQUE INDEX item_id ON item (id);
+CREATE INDEX item_notification ON item (notification);
+CREATE INDEX item_unread ON item (inbox, sequence) WHERE read = 0 AND archived = 0 AND state <> 3;
+CREATE INDEX item_expiry ON item (inbox, expires_at) WHERE expires_at IS NOT NULL AND state <> 3;
+
+-- What is owed: a row from creation to delivery or expiry, and the claim on it.
+CREATE TABLE pending (
+  position    INTEGER PRIMARY KEY,
+  inbox       INTEGER NOT NULL,
+  sequence    INTEGER NOT NULL,
+  token       INTEGER NOT NULL,            -- 0: not claimed
+  owner       TEXT,
+  lease_until INTEGER,                     -- unix ms
+  attempts    INTEGER NOT NULL,
+  not_before  INTEGER NOT NULL,            -- unix ms
+  reason      TEXT,                        -- why it was released last
+  stored_at   INTEGER NOT NULL             -- unix ms
+);
+CREATE UNIQUE INDEX pending_item ON pending (inbox, sequence);
+CREATE INDEX pending_due ON pending (not_before, position) WHERE token = 0;
+CREATE INDEX pending_lease ON pending (lease_until) WHERE token <> 0;
+CREATE INDEX pending_token ON pending (token) WHERE token <> 0;
+)",
+};
+constexpr int kSchemaVersion = static_cast<int>(std::size(kMigrations));
+
+StoreError error_of(int code, std::string_view what, const char* message) {
+  StoreErrorKind kind = StoreErrorKind::Unavailable;
+  switch (code & 0xff) {
+    case SQLITE_CORRUPT:
+    case SQLITE_NOTADB: kind = StoreErrorKind::Damaged; break;
+    default: break;
+  }
+  return {kind, std::string{what} + ": " + (message != nullptr ? message : "unknown")};
+}
+
+/// The connection and the first error of a transaction. After an error everything else is passed over: rows() say that there
+/// are none, and the transaction is rolled back at its end. So the operations need no check after each step.
+class Connection {
+ public:
+  explicit Connection(sqlite3* handle) : handle_(handle) {}
+  ~Connection() { sqlite3_close_v2(handle_); }
+  Connection(const Connection&) = delete;
+  Connection& operator=(const Connection&) = delete;
+
+  sqlite3* handle() { return handle_; }
+  [[nodiscard]] bool failed() const { return error_.has_value(); }
+  void fail(int code, std::string_view what) {
+    if (!error_) error_ = error_of(code, what, sqlite3_errmsg(handle_));
+  }
+  std::optional<StoreError> take_error() { return std::exchange(error_, std::nullopt); }
+
+  bool run(const char* sql) {
+    if (failed()) return false;
+    const int code = sqlite3_exec(handle_, sql, nullptr, nullptr, nullptr);
+    if (code != SQLITE_OK) fail(code, sql);
+    return code == SQLITE_OK;
+  }
+
+ private:
+  sqlite3* handle_;
+  std::optional<StoreError> error_;
+};
+
+/// A prepared statement, prepared at its first use. Texts and blobs are bound by reference: they live until the next bind.
+class Statement {
+ public:
+  Statement(Connection& connection, std::string sql) : connection_(connection), sql_(std::move(sql)) {}
+  ~Statement() { sqlite3_finalize(statement_); }
+  Statement(const Statement&) = delete;
+  Statement& operator=(const Statement&) = delete;
+
+  /// Binds ?1, ?2, ... and makes the statement ready to run.
+  template <class... Parameters>
+  Statement& bind(const Parameters&... parameters) {
+    if (connection_.failed()) return *this;
+    if (statement_ == nullptr) {
+      const int code = sqlite3_prepare_v3(connection_.handle(), sql_.data(), static_cast<int>(sql_.size()),
+                                          SQLITE_PREPARE_PERSISTENT, &statement_, nullptr);
+      if (code != SQLITE_OK) {
+        connection_.fail(code, sql_);
+        return *this;
+      }
+    }
+    sqlite3_reset(statement_);
+    int index = 0;
+    (put(++index, parameters), ...);
+    return *this;
+  }
+  /// Moves to the next row; false at the end and after any error.
+  bool row() {
+    if (connection_.failed()) return false;
+    const int code = sqlite3_step(statement_);
+    if (code == SQLITE_ROW) return true;
+    if (code != SQLITE_DONE) connection_.fail(code, sql_);
+    sqlite3_reset(statement_);
+    return false;
+  }
+  /// Runs a statement without rows; returns how many it changed.
+  std::uint64_t run() {
+    while (row()) {
+    }
+    return connection_.failed() ? 0 : static_cast<std::uint64_t>(sqlite3_changes64(connection_.handle()));
+  }
+  /// For a loop that ends early: a statement in the middle of its rows would keep the transaction open.
+  void done() {
+    if (statement_ != nullptr) sqlite3_reset(statement_);
+  }
+
+  [[nodiscard]] std::int64_t integer(int column) const { return sqlite3_column_int64(statement_, column); }
+  [[nodiscard]] std::uint64_t whole(int column) const { return static_cast<std::uint64_t>(integer(column)); }
+  [[nodiscard]] Timestamp time(int column) const { return timestamp_from_unix_ms(integer(column)); }
+  [[nodiscard]] bool null(int column) const { return sqlite3_column_type(statement_, column) == SQLITE_NULL; }
+  [[nodiscard]] std::string_view bytes(int column) const {
+    const void* const data = sqlite3_column_blob(statement_, column);
+    return {static_cast<const char*>(data), static_cast<std::size_t>(sqlite3_column_bytes(statement_, column))};
+  }
+  [[nodiscard]] std::string text(int column) const { return std::string{bytes(column)}; }
+  [[nodiscard]] std::array<std::uint8_t, 16> bytes16(int column) const {
+    std::array<std::uint8_t, 16> out{};
+    const std::string_view stored = bytes(column);
+    std::copy_n(stored.begin(), std::min(stored.size(), out.size()), reinterpret_cast<char*>(out.data()));
+    return out;
+  }
+  [[nodiscard]] NotificationId id(int column) const { return NotificationId{Uuid{bytes16(column)}}; }
+
+ private:
+  void put(int index, std::int64_t value) { sqlite3_bind_int64(statement_, index, value); }
+  void put(int index, std::uint64_t value) { put(index, static_cast<std::int64_t>(value)); }
+  void put(int index, int value) { put(index, std::int64_t{value}); }
+  void put(int index, Timestamp value) { put(index, unix_ms(value)); }
+  void put(int index, std::string_view value) {
+    // A null pointer would bind NULL.
+    sqlite3_bind_text64(statement_, index, value.data() != nullptr ? value.data() : "", value.size(), SQLITE_STATIC,
+                        SQLITE_UTF8);
+  }
+  void put(int index, const std::string& value) { put(index, std::string_view{value}); }
+  template <class Tag>
+  void put(int index, const Strong<Tag>& value) {
+    put(index, std::string_view{value.str()});
+  }
+  void put(int index, const std::array<std::uint8_t, 16>& value) {
+    sqlite3_bind_blob64(statement_, index, value.data(), value.size(), SQLITE_STATIC);
+  }
+  void put(int index, const Uuid& value) { put(index, value.bytes); }
+  template <class T>
+  void put(int index, const std::optional<T>& value) {
+    if (value) {
+      put(index, *value);
+    } else {
+      sqlite3_bind_null(statement_, index);
+    }
+  }
+
+  Connection& connection_;
+  std::string sql_;
+  sqlite3_stmt* statement_ = nullptr;
+};
+
+/// One row of `inbox`, kept for the transaction and written back at its end.
+struct HeadRow {
+  std::int64_t row = 0;
+  Sequence head = 0;
+  Sequence floor = 0;
+  Sequence seen = 0;
+  Counts counts;
+  std::optional<Timestamp> next_expiry;
+  bool dirty = false;
+};
+
+constexpr int kOwed = 0;
+constexpr int kDelivered = 2;
+constexpr int kExpired = 3;
+
+struct ItemRow {
+  std::int64_t inbox = 0;
+  Sequence sequence = 0;
+  bool read = false;
+  bool archived = false;
+  int state = kOwed;
+  [[nodiscard]] bool countable() const { return !archived && state != kExpired; }
+};
+
+class SqliteInboxStore final : public InboxStore {
+ public:
+  SqliteInboxStore(sqlite3* handle, const SqliteOptions& options) : connection_(handle), options_(options) {}
+
+  std::optional<StoreError> open() {
+    sqlite3_busy_timeout(connection_.handle(), 0);  // only another process can be in the way, and it would stay
+    sqlite3_extended_result_codes(connection_.handle(), 1);
+    // Before the journal mode, so that the log's index lies in this process's memory and no other process gets in.
+    connection_.run("PRAGMA locking_mode = EXCLUSIVE");
+    if (const auto code = application_id(); code && *code != 0 && *code != kApplicationId)
+      return StoreError{StoreErrorKind::Damaged, options_.path + ": another program's database"};
+    connection_.run("PRAGMA journal_mode = WAL");
+    connection_.run(options_.synchronous ? "PRAGMA synchronous = FULL" : "PRAGMA synchronous = NORMAL");
+    connection_.run("PRAGMA wal_autocheckpoint = 0; PRAGMA journal_size_limit = 67108864; PRAGMA mmap_size = 0;"
+                    "PRAGMA cache_size = -32768; PRAGMA temp_store = MEMORY; PRAGMA foreign_keys = OFF");
+    sqlite3_wal_hook(
+        connection_.handle(),
+        [](void* self, sqlite3*, const char*, int pages) {
+          static_cast<SqliteInboxStore*>(self)->log_pages_ = pages;
+          return SQLITE_OK;
+        },
+        this);
+    if (auto error = migrate()) return error;
+    if (options_.bytes_max > 0)
+      connection_.run(("PRAGMA max_page_count = " + std::to_string(std::max<std::uint64_t>(1, options_.bytes_max / 4096))).c_str());
+    Statement settings{connection_, "SELECT value FROM setting WHERE name = ?1"};
+    if (settings.bind(std::string_view{"epoch"}).row()) epoch_ = settings.whole(0);
+    settings.done();
+    if (settings.bind(std::string_view{"lease_token"}).row()) token_ = settings.whole(0);
+    settings.done();
+    if (auto error = connection_.take_error()) return error;
+    if (epoch_ == 0) return StoreError{StoreErrorKind::Damaged, options_.path + ": the setting `epoch` is missing"};
+    return std::nullopt;
+  }
+
+  Result<std::vector<Answer>, StoreError> execute(std::span<const Operation> operations, Timestamp now) override {
+    now_ = now;
+    heads_.clear();
+    token_before_ = token_;
+    std::vector<Answer> answers;
+    answers.reserve(operations.size());
+    connection_.run("BEGIN IMMEDIATE");
+    for (const Operation& operation : operations) {
+      answers.push_back(std::visit([this](const auto& one) -> Answer { return run(one); }, operation));
+      if (connection_.failed()) break;
+    }
+    write_heads();
+    bool committing = false;
+    if (!connection_.failed()) {
+      committing = true;
+      connection_.run("COMMIT");
+    }
+    if (!connection_.failed()) return answers;
+
+    StoreError error = *connection_.take_error();
+    token_ = token_before_;
+    // The log may hold the commit although writing or syncing it reported an error.
+    const int code = sqlite3_errcode(connection_.handle()) & 0xff;
+    if (committing && error.kind == StoreErrorKind::Unavailable && code == SQLITE_IOERR) error.kind = StoreErrorKind::Unknown;
+    if (sqlite3_get_autocommit(connection_.handle()) == 0) {
+      connection_.run("ROLLBACK");
+      (void)connection_.take_error();
+    }
+    return error;
+  }
+
+  Epoch epoch() const override { return epoch_; }
+
+  Result<Success, StoreError> tidy() override {
+    if (log_pages_ < kCheckpointPages) return Success{};
+    const int code = sqlite3_wal_checkpoint_v2(connection_.handle(), nullptr, SQLITE_CHECKPOINT_PASSIVE, nullptr, nullptr);
+    if (code != SQLITE_OK) return error_of(code, "checkpoint", sqlite3_errmsg(connection_.handle()));
+    log_pages_ = 0;
+    return Success{};
+  }
+
+ private:
+  std::optional<int> application_id() {
+    Statement statement{connection_, "PRAGMA application_id"};
+    if (!statement.bind().row()) return std::nullopt;
+    const int id = static_cast<int>(statement.integer(0));
+    statement.done();
+    return id;
+  }
+
+  std::optional<StoreError> migrate() {
+    int version = 0;
+    bool empty = true;
+    {
+      Statement statement{connection_, "PRAGMA user_version"};
+      if (statement.bind().row()) version = static_cast<int>(statement.integer(0));
+      statement.done();
+      Statement tables{connection_, "SELECT 1 FROM sqlite_schema LIMIT 1"};
+      empty = !tables.bind().row();
+      tables.done();
+    }
+    if (auto error = connection_.take_error()) return error;
+    if (!empty && application_id() != kApplicationId)
+      return StoreError{StoreErrorKind::Damaged, options_.path + ": another program's database"};
+    if (version > kSchemaVersion)
+      return StoreError{StoreErrorKind::Damaged, options_.path + ": schema version " + std::to_string(version) +
+                                                     ", this program knows up to " + std::to_string(kSchemaVersion)};
+    for (; version < kSchemaVersion; ++version) {
+      connection_.run("BEGIN IMMEDIATE");
+      connection_.run(kMigrations[version]);
+      if (version == 0) {
+        FANFARE_ASSERT(options_.epoch_if_new != 0);
+        Statement setting{connection_, "INSERT INTO setting (name, value) VALUES (?1, ?2)"};
+        setting.bind(std::string_view{"epoch"}, options_.epoch_if_new).run();
+        setting.bind(std::string_view{"lease_token"}, 0).run();
+        connection_.run(("PRAGMA application_id = " + std::to_string(kApplicationId)).c_str());
+      }
+      connection_.run(("PRAGMA user_version = " + std::to_string(version + 1)).c_str());
+      connection_.run("COMMIT");
+      if (auto error = connection_.take_error()) return error;  // closing the connection rolls back
+    }
+    return std::nullopt;
+  }
+
+  Cursor cursor_at(const InboxKey& key, Sequence sequence) const { return {epoch_, scope_of(key), sequence}; }
+
+  // ---- heads
+
+  /// The inbox's row with everything expired that is due; null if nobody has written to it yet.
+  HeadRow* find_head(const InboxKey& key) {
+    const auto [at, fresh] = heads_.try_emplace(key);
+    HeadRow& head = at->second;
+    if (fresh) {
+      Statement& select = select_head_.bind(key.recipient, key.workspace);
+      if (!select.row()) {
+        heads_.erase(at);
+        return nullptr;
+      }
+      head.row = select.integer(0);
+      head.head = select.whole(1);
+      head.floor = select.whole(2);
+      head.seen = select.whole(3);
+      head.counts = {select.whole(4), select.whole(5), select.whole(6)};
+      if (!select.null(7)) head.next_expiry = select.time(7);
+      select.done();
+    }
+    if (head.next_expiry && *head.next_expiry <= now_) expire_due(head);
+    return &head;
+  }
+  HeadRow& make_head(const InboxKey& key) {
+    if (HeadRow* const head = find_head(key)) return *head;
+    HeadRow& head = heads_[key];
+    insert_head_.bind(key.recipient, key.workspace).run();
+    head.row = sqlite3_last_insert_rowid(connection_.handle());
+    return head;
+  }
+  void write_heads() {
+    for (const auto& [key, head] : heads_) {
+      if (!head.dirty) continue;
+      update_head_
+          .bind(head.row, head.head, head.floor, head.seen, head.counts.unread, head.counts.unseen, head.counts.version,
+                head.next_expiry)
+          .run();
+    }
+  }
+
+  static void changed(HeadRow& head) {
+    ++head.counts.version;
+    head.dirty = true;
+  }
+  /// The counts without this item; before it is deleted or stops to be countable.
+  static void discount(HeadRow& head, const ItemRow& item) {
+    if (!item.countable()) return;
+    if (!item.read) --head.counts.unread;
+    if (item.sequence > head.seen) --head.counts.unseen;
+  }
+
+  void expire_due(HeadRow& head) {
+    std::vector<ItemRow> due;
+    Statement& select = select_due_.bind(head.row, now_);
+    while (select.row())
+      due.push_back({head.row, select.whole(0), select.integer(1) != 0, select.integer(2) != 0, static_cast<int>(select.integer(3))});
+    for (const ItemRow& item : due) {
+      discount(head, item);
+      settle(item, kExpired);
+    }
+    Statement& next = select_next_expiry_.bind(head.row);
+    head.next_expiry.reset();
+    if (next.row() && !next.null(0)) head.next_expiry = next.time(0);
+    next.done();
+    changed(head);
+  }
+  void expire_everywhere() {
+    for (;;) {
+      std::vector<InboxKey> due;
+      Statement& select = select_expiring_.bind(now_);
+      while (select.row()) due.push_back({Recipient{select.text(0)}, Workspace{select.text(1)}});
+      // Rows that this transaction has expired already are written back here, or they would be found again.
+      for (const InboxKey& key : due) find_head(key);
+      write_heads();
+      for (auto& [key, head] : heads_) head.dirty = false;
+      if (due.size() < 1000) return;
+    }
+  }
+
+  /// Gives an item its final delivery state and ends what is owed of it.
+  void settle(const ItemRow& item, int state) {
+    update_state_.bind(item.inbox, item.sequence, state).run();
+    if (item.state == kOwed) delete_pending_.bind(item.inbox, item.sequence).run();
+  }
+
+  // ---- operations
+
+  Answer run(const Create& create) {
+    const Intent& intent = create.intent;
+    const Fingerprint print = fingerprint(intent);
+    const Timestamp created_at = intent.created_at.value_or(now_);
+    const std::uint64_t inserted =
+        insert_notification_
+            .bind(create.fresh, intent.tenant, intent.key, print, intent.kind, intent.object_id, intent.revision, intent.data,
+                  created_at, intent.expires_at, now_)
+            .run();
+    if (inserted == 0) {
+      Statement& known = select_by_key_.bind(intent.tenant, intent.key);
+      if (!known.row()) return Created{};  // only after an error
+      const bool same = known.bytes16(1) == print;
+      const NotificationId id = known.id(0);
+      known.done();
+      if (!same) return Refused{Refusal::KeyConflict};
+      return Created{id, true, {}};
+    }
+    const std::int64_t row = sqlite3_last_insert_rowid(connection_.handle());
+    const bool expired = intent.expires_at && *intent.expires_at <= now_;
+    Created created{create.fresh, false, {}};
+    for (std::size_t i = 0; i < intent.recipients.size(); ++i) {
+      const InboxKey key{intent.recipients[i], intent.workspace};
+      HeadRow& head = make_head(key);
+      const Sequence sequence = ++head.head;
+      const NotificationId id = item_id(create.fresh, i, intent.recipients.size());
+      insert_item_.bind(head.row, sequence, id, row, expired ? kExpired : kOwed, intent.expires_at).run();
+      changed(head);
+      if (expired) continue;
+      insert_pending_.bind(head.row, sequence, now_).run();
+      ++head.counts.unread;
+      ++head.counts.unseen;
+      if (intent.expires_at) head.next_expiry = std::min(head.next_expiry.value_or(*intent.expires_at), *intent.expires_at);
+      created.items.push_back({id, intent.recipients[i], sequence, cursor_at(key, sequence), created_at, head.counts});
+    }
+    return created;
+  }
+
+  Head head_of(const InboxKey& key, const HeadRow* head) const {
+    if (head == nullptr) return {cursor_at(key, 0), 0, {}};
+    return {cursor_at(key, head->head), head->floor, head->counts};
+  }
+  Answer run(const ReadHead& read) { return head_of(read.inbox, find_head(read.inbox)); }
+
+  Statement& list_statement(const ListPage& list) {
+    const std::size_t index = (list.unread_only ? 1u : 0u) + (list.archived ? 2u : 0u) + (list.kind ? 4u : 0u);
+    std::unique_ptr<Statement>& statement = list_statements_[index];
+    if (!statement) {
+      std::string sql =
+          "SELECT i.sequence, i.id, i.read, i.archived, i.state, n.kind, n.object_id, n.revision, n.data, n.created_at,"
+          " n.expires_at, p.token FROM item i";
+      if (list.unread_only && !list.archived) sql += " INDEXED BY item_unread";
+      sql += " JOIN notification n ON n.notification = i.notification"
+             " LEFT JOIN pending p ON i.state = 0 AND p.inbox = i.inbox AND p.sequence = i.sequence"
+             " WHERE i.inbox = ?1 AND i.sequence > ?2 AND i.sequence <= ?3 AND i.state <> 3";
+      if (list.unread_only) sql += " AND i.read = 0";
+      if (!list.archived) sql += " AND i.archived = 0";
+      if (list.kind) sql += " AND n.kind = ?5";
+      sql += " ORDER BY i.sequence LIMIT ?4";
+      statement = std::make_unique<Statement>(connection_, std::move(sql));
+    }
+    return *statement;
+  }
+
+  Answer run(const ListPage& list) {
+    const HeadRow* const head = find_head(list.inbox);
+    const Head place = head_of(list.inbox, head);
+    Page page;
+    const bool known = list.after && is_known(*list.after, place);
+    page.reset = list.after && !known;
+    const Sequence begin = known ? list.after->sequence : 0;
+    const Sequence up_to = std::min(list.up_to.value_or(place.cursor.sequence), place.cursor.sequence);
+    if (head != nullptr && begin < up_to) {
+      Statement& select = list_statement(list);
+      if (list.kind) {
+        select.bind(head->row, begin, up_to, list.limit + 1, *list.kind);
+      } else {
+        select.bind(head->row, begin, up_to, list.limit + 1);
+      }
+      while (select.row()) {
+        if (page.items.size() == list.limit) {
+          page.more = true;
+          break;
+        }
+        page.items.push_back(read_notification(select, list.inbox, head->seen));
+      }
+      select.done();
+    }
+    if (list.acknowledge) {
+      for (Notification& item : page.items) {
+        if (item.state == DeliveryState::Delivered) continue;
+        settle({head->row, item.sequence, item.read, item.archived, kOwed}, kDelivered);
+        item.state = DeliveryState::Delivered;
+        ++page.acknowledged;
+      }
+    }
+    page.cursor = !page.items.empty() ? cursor_at(list.inbox, page.items.back().sequence)
+                  : known             ? *list.after
+                                      : cursor_at(list.inbox, list.kind ? 0 : place.cursor.sequence);
+    page.counts = place.counts;
+    return page;
+  }
+
+  /// From the columns sequence, id, read, archived, state, kind, object_id, revision, data, created_at, expires_at, token.
+  static Notification read_notification(const Statement& row, const InboxKey& key, Sequence seen) {
+    Notification item;
+    item.sequence = row.whole(0);
+    item.id = row.id(1);
+    item.inbox = key;
+    item.read = row.integer(2) != 0;
+    item.archived = row.integer(3) != 0;
+    item.seen = item.sequence <= seen;
+    switch (row.integer(4)) {
+      case kOwed: item.state = row.integer(11) != 0 ? DeliveryState::Claimed : DeliveryState::Pending; break;
+      case kDelivered: item.state = DeliveryState::Delivered; break;
+      default: item.state = DeliveryState::Expired; break;
+    }
+    item.kind = Kind{row.text(5)};
+    item.object_id = ObjectId{row.text(6)};
+    if (!row.null(7)) item.revision = row.text(7);
+    item.data = row.text(8);
+    item.created_at = row.time(9);
+    if (!row.null(10)) item.expires_at = row.time(10);
+    return item;
+  }
+
+  /// From the columns inbox, sequence, read, archived, state, recipient, workspace.
+  static std::pair<ItemRow, InboxKey> item_of(const Statement& row) {
+    return {{row.integer(0), row.whole(1), row.integer(2) != 0, row.integer(3) != 0, static_cast<int>(row.integer(4))},
+            {Recipient{row.text(5)}, Workspace{row.text(6)}}};
+  }
+  /// The item of an id and the inbox it lies in.
+  std::optional<std::pair<ItemRow, InboxKey>> find_item(const NotificationId& id) {
+    Statement& select = select_item_.bind(id);
+    if (!select.row()) return std::nullopt;
+    auto found = item_of(select);
+    select.done();
+    return found;
+  }
+
+  Answer run(const Mark& mark) {
+    Marked marked;
+    std::set<InboxKey> touched;
+    for (const NotificationId& id : mark.ids) {
+      auto found = find_item(id);
+      if (!found || found->second.recipient != mark.recipient ||
+          std::find(mark.workspaces.begin(), mark.workspaces.end(), found->second.workspace) == mark.workspaces.end())
+        continue;
+      if (touched.insert(found->second).second) {
+        find_head(found->second);  // may expire items of this inbox, this one too
+        found = find_item(id);
+        if (!found) continue;  // only after an error
+      }
+      HeadRow* const head = find_head(found->second);
+      ItemRow& item = found->first;
+      if (head == nullptr || item.state == kExpired) continue;
+      bool change = false;
+      switch (mark.act) {
+        case Mark::Act::Read:
+          change = !item.read;
+          if (change) {
+            if (item.countable()) --head->counts.unread;
+            update_read_.bind(item.inbox, item.sequence).run();
+          }
+          break;
+        case Mark::Act::Archive:
+          change = !item.archived;
+          if (change) {
+            discount(*head, item);
+            update_archived_.bind(item.inbox, item.sequence).run();
+          }
+          break;
+        case Mark::Act::Acknowledge: change = item.state == kOwed; break;
+      }
+      if (item.state == kOwed) settle(item, kDelivered);
+      if (change) {
+        ++marked.changed;
+        changed(*head);
+      }
+    }
+    for (const InboxKey& key : touched)
+      if (const HeadRow* const head = find_head(key)) marked.inboxes.push_back({key, head->counts});
+    return marked;
+  }
+
+  Answer run(const MarkUpTo& mark) {
+    HeadRow* const head = find_head(mark.inbox);
+    Head place = head_of(mark.inbox, head);
+    place.floor = 0;  // an old place is a good bound all the same
+    if (!is_known(mark.up_to, place)) return Refused{Refusal::UnknownCursor};
+    Marked marked;
+    if (head != nullptr) {
+      const Sequence up_to = mark.up_to.sequence;
+      deliver_up_to_.bind(head->row, up_to).run();
+      delete_pending_up_to_.bind(head->row, up_to).run();
+      switch (mark.act) {
+        case MarkUpTo::Act::Read:
+          marked.changed = read_up_to_.bind(head->row, up_to).run();
+          head->counts.unread -= marked.changed;
+          break;
+        case MarkUpTo::Act::Seen:
+          if (up_to > head->seen) {
+            Statement& count = count_unseen_.bind(head->row, head->seen, up_to);
+            if (count.row()) marked.changed = count.whole(0);
+            count.done();
+            head->counts.unseen -= marked.changed;
+            head->seen = up_to;
+            head->dirty = true;
+          }
+          break;
+      }
+      if (marked.changed > 0) changed(*head);
+    }
+    marked.inboxes.push_back({mark.inbox, head != nullptr ? head->counts : Counts{}});
+    return marked;
+  }
+
+  Answer run(const Claim& claim) {
+    expire_everywhere();
+    Claimed claimed;
+    claimed.leases_expired = reclaim_.bind(now_).run();
+    std::vector<std::pair<std::int64_t, std::int64_t>> due;  // not_before, position
+    const auto collect = [&due](Statement& select) {
+      while (select.row()) due.emplace_back(select.integer(0), select.integer(1));
+    };
+    if (claim.inboxes.empty()) {
+      collect(select_due_pending_.bind(now_, claim.limit));
+    } else {
+      for (const InboxKey& key : std::set<InboxKey>(claim.inboxes.begin(), claim.inboxes.end()))
+        if (const HeadRow* const head = find_head(key)) collect(select_due_of_inbox_.bind(now_, claim.limit, head->row));
+      std::sort(due.begin(), due.end());
+      if (due.size() > claim.limit) due.resize(claim.limit);
+    }
+    claimed.token = {++token_};
+    save_token_.bind(token_).run();
+    for (const auto& [not_before, position] : due) {
+      claim_.bind(position, token_, claim.owner, now_ + claim.lease).run();
+      Statement& select = select_claimed_.bind(position);
+      if (!select.row()) break;  // only after an error
+      const InboxKey key{Recipient{select.text(12)}, Workspace{select.text(13)}};
+      claimed.items.push_back(read_notification(select, key, 0));
+      select.done();
+      if (const HeadRow* const head = find_head(key)) claimed.items.back().seen = claimed.items.back().sequence <= head->seen;
+    }
+    return claimed;
+  }
+
+  Answer run(const Renew& renew) {
+    expire_everywhere();
+    return Fenced{renew_.bind(renew.token.value, now_ + renew.lease).run(), 0};
+  }
+
+  /// The position of what is owed of an item, if it is held under this token.
+  std::optional<std::pair<ItemRow, std::int64_t>> find_claimed(const NotificationId& id, LeaseToken token) {
+    if (token == LeaseToken{}) return std::nullopt;
+    const auto found = find_item(id);
+    if (!found) return std::nullopt;
+    Statement& select = select_held_.bind(found->first.inbox, found->first.sequence, token.value);
+    if (!select.row()) return std::nullopt;
+    const std::int64_t position = select.integer(0);
+    select.done();
+    return std::pair{found->first, position};
+  }
+  Answer run(const Complete& complete) {
+    expire_everywhere();
+    Fenced fenced;
+    for (const NotificationId& id : complete.ids) {
+      const auto held = find_claimed(id, complete.token);
+      if (held) settle(held->first, kDelivered);
+      ++(held ? fenced.applied : fenced.stale);
+    }
+    return fenced;
+  }
+  Answer run(const Release& release) {
+    expire_everywhere();
+    Fenced fenced;
+    for (const NotificationId& id : release.ids) {
+      const auto held = find_claimed(id, release.token);
+      if (held) release_.bind(held->second, release.not_before, release.reason).run();
+      ++(held ? fenced.applied : fenced.stale);
+    }
+    return fenced;
+  }
+
+  std::vector<std::pair<ItemRow, InboxKey>> items_of(std::int64_t notification) {
+    std::vector<std::pair<ItemRow, InboxKey>> items;
+    Statement& select = select_items_of_.bind(notification);
+    while (select.row()) items.push_back(item_of(select));
+    return items;
+  }
+
+  Answer run(const Retain& retain) {
+    Retained retained;
+    std::vector<std::int64_t> old;
+    Statement& select = select_old_.bind(retain.before, retain.limit + 1);
+    while (select.row()) old.push_back(select.integer(0));
+    if (old.size() > retain.limit) {
+      retained.more = true;
+      old.resize(retain.limit);
+    }
+    for (const std::int64_t notification : old) {
+      // Reading the heads may expire some of these items, so the items are looked at afterwards.
+      for (const auto& [item, key] : items_of(notification)) find_head(key);
+      for (const auto& [item, key] : items_of(notification)) {
+        HeadRow* const head = find_head(key);
+        if (head == nullptr) break;  // only after an error
+        if (item.countable() && !item.read) head->floor = std::max(head->floor, item.sequence);
+        discount(*head, item);
+        if (item.state == kOwed) delete_pending_.bind(item.inbox, item.sequence).run();
+        delete_item_.bind(item.inbox, item.sequence).run();
+        changed(*head);
+      }
+      delete_notification_.bind(notification).run();
+      ++retained.notifications;
+    }
+    return retained;
+  }
+
+  Answer run(const ReadStats&) {
+    expire_everywhere();
+    Stats stats;
+    Statement& select = select_stats_.bind();
+    if (select.row()) {
+      stats.claimed = select.whole(0);
+      stats.pending = select.whole(1) - stats.claimed;
+    }
+    select.done();
+    Statement& oldest = select_oldest_.bind();
+    if (oldest.row()) stats.oldest_pending = oldest.time(0);
+    oldest.done();
+    return stats;
+  }
+
+  Connection connection_;
+  SqliteOptions options_;
+  Epoch epoch_ = 0;
+  int log_pages_ = 0;
+
+  // Of one execute().
+  Timestamp now_;
+  std::uint64_t token_ = 0;
+  std::uint64_t token_before_ = 0;
+  std::map<InboxKey, HeadRow> heads_;
+
+  // After connection_, so that they end before it.
+  std::array<std::unique_ptr<Statement>, 8> list_statements_;
+  Statement select_head_{connection_, "SELECT inbox, head, floor, seen, unread, unseen, version, next_expiry FROM inbox"
+                                      " WHERE recipient = ?1 AND workspace = ?2"};
+  Statement insert_head_{connection_, "INSERT INTO inbox (recipient, workspace, head, floor, seen, unread, unseen, version)"
+                                      " VALUES (?1, ?2, 0, 0, 0, 0, 0, 0)"};
+  Statement update_head_{connection_, "UPDATE inbox SET head = ?2, floor = ?3, seen = ?4, unread = ?5, unseen = ?6, version = ?7,"
+                                      " next_expiry = ?8 WHERE inbox = ?1"};
+  Statement select_expiring_{connection_, "SELECT recipient, workspace FROM inbox WHERE next_expiry <= ?1 LIMIT 1000"};
+  Statement select_due_{connection_, "SELECT sequence, read, archived, state FROM item"
+                                     " WHERE inbox = ?1 AND expires_at <= ?2 AND expires_at IS NOT NULL AND state <> 3"};
+  Statement select_next_expiry_{connection_, "SELECT min(expires_at) FROM item"
+                                             " WHERE inbox = ?1 AND expires_at IS NOT NULL AND state <> 3"};
+  Statement insert_notification_{connection_,
+                                 "INSERT INTO notification (id, tenant, idempotency_key, fingerprint, kind, object_id, revision,"
+                                 " data, created_at, expires_at, stored_at)"
+                                 " VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)"
+                                 " ON CONFLICT (tenant, idempotency_key) DO NOTHING"};
+  Statement select_by_key_{connection_, "SELECT id, fingerprint FROM notification WHERE tenant = ?1 AND idempotency_key = ?2"};
+  Statement insert_item_{connection_, "INSERT INTO item (inbox, sequence, id, notification, read, archived, state, expires_at)"
+                                      " VALUES (?1, ?2, ?3, ?4, 0, 0, ?5, ?6)"};
+  Statement insert_pending_{connection_, "INSERT INTO pending (inbox, sequence, token, attempts, not_before, stored_at)"
+                                         " VALUES (?1, ?2, 0, 0, ?3, ?3)"};
+  Statement select_item_{connection_, "SELECT i.inbox, i.sequence, i.read, i.archived, i.state, b.recipient, b.workspace"
+                                      " FROM item i JOIN inbox b ON b.inbox = i.inbox WHERE i.id = ?1"};
+  Statement update_state_{connection_, "UPDATE item SET state = ?3 WHERE inbox = ?1 AND sequence = ?2"};
+  Statement update_read_{connection_, "UPDATE item SET read = 1 WHERE inbox = ?1 AND sequence = ?2"};
+  Statement update_archived_{connection_, "UPDATE item SET archived = 1 WHERE inbox = ?1 AND sequence = ?2"};
+  Statement delete_pending_{connection_, "DELETE FROM pending WHERE inbox = ?1 AND sequence = ?2"};
+  Statement deliver_up_to_{connection_, "UPDATE item SET state = 2 WHERE inbox = ?1 AND sequence IN"
+                                        " (SELECT sequence FROM pending WHERE inbox = ?1 AND sequence <= ?2)"};
+  Statement delete_pending_up_to_{connection_, "DELETE FROM pending WHERE inbox = ?1 AND sequence <= ?2"};
+  Statement read_up_to_{connection_, "UPDATE item INDEXED BY item_unread SET read = 1"
+                                     " WHERE inbox = ?1 AND sequence <= ?2 AND read = 0 AND archived = 0 AND state <> 3"};
+  Statement count_unseen_{connection_, "SELECT count(*) FROM item"
+                                       " WHERE inbox = ?1 AND sequence > ?2 AND sequence <= ?3 AND archived = 0 AND state <> 3"};
+  Statement reclaim_{connection_, "UPDATE pending SET token = 0, owner = NULL, lease_until = NULL"
+                                  " WHERE token <> 0 AND lease_until <= ?1"};
+  Statement select_due_pending_{connection_, "SELECT not_before, position FROM pending"
+                                             " WHERE token = 0 AND not_before <= ?1 ORDER BY not_before, position LIMIT ?2"};
+  Statement select_due_of_inbox_{connection_,
+                                 "SELECT not_before, position FROM pending INDEXED BY pending_item"
+                                 " WHERE inbox = ?3 AND token = 0 AND not_before <= ?1 ORDER BY not_before, position LIMIT ?2"};
+  Statement save_token_{connection_, "UPDATE setting SET value = ?1 WHERE name = 'lease_token'"};
+  Statement claim_{connection_, "UPDATE pending SET token = ?2, owner = ?3, lease_until = ?4, attempts = attempts + 1"
+                                " WHERE position = ?1 AND token = 0"};
+  Statement select_claimed_{connection_,
+                            "SELECT i.sequence, i.id, i.read, i.archived, i.state, n.kind, n.object_id, n.revision, n.data,"
+                            " n.created_at, n.expires_at, p.token, b.recipient, b.workspace FROM pending p"
+                            " JOIN item i ON i.inbox = p.inbox AND i.sequence = p.sequence"
+                            " JOIN notification n ON n.notification = i.notification JOIN inbox b ON b.inbox = p.inbox"
+                            " WHERE p.position = ?1"};
+  Statement renew_{connection_, "UPDATE pending SET lease_until = ?2 WHERE token = ?1 AND token <> 0"};
+  Statement select_held_{connection_, "SELECT position FROM pending WHERE inbox = ?1 AND sequence = ?2 AND token = ?3"};
+  Statement release_{connection_, "UPDATE pending SET token = 0, owner = NULL, lease_until = NULL, not_before = ?2, reason = ?3"
+                                  " WHERE position = ?1"};
+  Statement select_old_{connection_, "SELECT notification FROM"
+                                     " (SELECT notification, stored_at FROM notification ORDER BY notification LIMIT ?2)"
+                                     " WHERE stored_at < ?1"};
+  Statement select_items_of_{connection_, "SELECT i.inbox, i.sequence, i.read, i.archived, i.state, b.recipient, b.workspace"
+                                          " FROM item i JOIN inbox b ON b.inbox = i.inbox WHERE i.notification = ?1"};
+  Statement delete_item_{connection_, "DELETE FROM item WHERE inbox = ?1 AND sequence = ?2"};
+  Statement delete_notification_{connection_, "DELETE FROM notification WHERE notification = ?1"};
+  Statement select_stats_{connection_, "SELECT (SELECT count(*) FROM pending WHERE token <> 0), (SELECT count(*) FROM pending)"};
+  Statement select_oldest_{connection_, "SELECT stored_at FROM pending ORDER BY position LIMIT 1"};
+};
+
+}  // namespace
+
+Result<std::unique_ptr<InboxStore>, StoreError> open_sqlite_inbox_store(const SqliteOptions& options) {
+  sqlite3* handle = nullptr;
+  const int code = sqlite3_open_v2(options.path.c_str(), &handle,
+                                   SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE, nullptr);
+  if (code != SQLITE_OK) {
+    StoreError error = error_of(code, options.path, sqlite3_errmsg(handle));
+    sqlite3_close_v2(handle);
+    return error;
+  }
+  auto store = std::make_unique<SqliteInboxStore>(handle, options);
+  if (auto error = store->open()) {
+    error->detail = options.path + ": " + error->detail;
+    return *std::move(error);
+  }
+  return std::unique_ptr<InboxStore>{std::move(store)};
+}
+
+std::string_view sqlite_inbox_schema() {
+  static const std::string schema = [] {
+    std::string all;
+    for (const char* const migration : kMigrations) all += migration;
+    return all;
+  }();
+  return schema;
+}
+
+}  // namespace fanfare::store
