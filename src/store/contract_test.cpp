@@ -23,7 +23,9 @@ constexpr Epoch kEpoch = 0x9f86d081884c7d65;
 const Workspace kDocs{"docs"};
 
 Timestamp at(milliseconds since_start) { return timestamp_from_unix_ms(1'800'000'000'000) + since_start; }
-InboxKey inbox_of(std::string_view recipient, const Workspace& workspace = kDocs) { return {Recipient{recipient}, workspace}; }
+InboxKey inbox_of(std::string_view recipient, const Workspace& workspace = kDocs) {
+  return {Recipient{recipient}, workspace};
+}
 
 using Maker = std::unique_ptr<InboxStore> (*)();
 std::unique_ptr<InboxStore> make_memory() { return make_memory_inbox_store(kEpoch); }
@@ -40,7 +42,8 @@ NotificationId id_of(std::uint64_t number) {
   return NotificationId{Uuid::from_random(secrets.bytes16())};
 }
 
-Intent intent(std::string_view key, std::vector<std::string> recipients = {"alice"}, const Workspace& workspace = kDocs) {
+Intent intent(std::string_view key, std::vector<std::string> recipients = {"alice"},
+              const Workspace& workspace = kDocs) {
   Intent i;
   i.key = IdempotencyKey{key};
   i.workspace = workspace;
@@ -74,7 +77,8 @@ class InboxStoreContract : public ::testing::TestWithParam<std::pair<const char*
   NotificationId create_for(std::string_view recipient, std::string_view key) {
     return create(intent(key, {std::string{recipient}})).id;
   }
-  Page list(std::string_view recipient, const std::function<void(ListPage&)>& change = [](ListPage&) {}) {
+  Page list(
+      std::string_view recipient, const std::function<void(ListPage&)>& change = [](ListPage&) {}) {
     ListPage page{.inbox = inbox_of(recipient), .after = {}, .up_to = {}, .kind = {}};
     change(page);
     return ask<Page>(page);
@@ -88,7 +92,9 @@ class InboxStoreContract : public ::testing::TestWithParam<std::pair<const char*
   Marked mark(Mark::Act act, std::vector<NotificationId> marked_ids, std::string_view recipient = "alice") {
     return ask<Marked>(Mark{act, Recipient{recipient}, {kDocs}, std::move(marked_ids)});
   }
-  Cursor place(std::string_view recipient, Sequence sequence) { return {kEpoch, scope_of(inbox_of(recipient)), sequence}; }
+  Cursor place(std::string_view recipient, Sequence sequence) {
+    return {kEpoch, scope_of(inbox_of(recipient)), sequence};
+  }
   void expect_counts(std::string_view recipient, std::uint64_t unread, std::uint64_t unseen) {
     const Counts got = counts(recipient);
     EXPECT_EQ(got.unread, unread);
@@ -103,7 +109,8 @@ class InboxStoreContract : public ::testing::TestWithParam<std::pair<const char*
 };
 
 INSTANTIATE_TEST_SUITE_P(Stores, InboxStoreContract,
-                         ::testing::Values(std::pair{"Memory", Maker{make_memory}}, std::pair{"Sqlite", Maker{make_sqlite}}),
+                         ::testing::Values(std::pair{"Memory", Maker{make_memory}},
+                                           std::pair{"Sqlite", Maker{make_sqlite}}),
                          [](const auto& one) { return one.param.first; });
 
 // ---- creation
@@ -121,8 +128,19 @@ TEST_P(InboxStoreContract, N1KeepsEveryMemberOfARecord) {
   EXPECT_EQ(created.items[0].created_at, at(1s));
   const Page page = list("alice");
   ASSERT_EQ(page.items.size(), 1u);
-  const Notification expected{created.id, 1,     inbox_of("alice"), Kind{"ready"}, ObjectId{"d-7"}, "3",
-                              R"({"pages":12})", at(1s), at(1h), false, false, false, DeliveryState::Pending};
+  const Notification expected{created.id,
+                              1,
+                              inbox_of("alice"),
+                              Kind{"ready"},
+                              ObjectId{"d-7"},
+                              "3",
+                              R"({"pages":12})",
+                              at(1s),
+                              at(1h),
+                              false,
+                              false,
+                              false,
+                              DeliveryState::Pending};
   EXPECT_EQ(page.items[0], expected);
   EXPECT_EQ(page.cursor, place("alice", 1));
   EXPECT_FALSE(page.reset);
@@ -194,8 +212,9 @@ TEST_P(InboxStoreContract, SequencesAreDenseInEachInbox) {
 TEST_P(InboxStoreContract, ABatchAnswersEachAtItsPlaceAndInOrder) {
   Intent conflict = intent("k1");
   conflict.data = "{}";
-  const std::vector<Operation> batch{Create{intent("k1"), id_of(1)}, Create{conflict, id_of(2)}, Create{intent("k1"), id_of(3)},
-                                     Create{intent("k2"), id_of(4)}, ReadHead{inbox_of("alice")}};
+  const std::vector<Operation> batch{Create{intent("k1"), id_of(1)}, Create{conflict, id_of(2)},
+                                     Create{intent("k1"), id_of(3)}, Create{intent("k2"), id_of(4)},
+                                     ReadHead{inbox_of("alice")}};
   const auto answers = store->execute(batch, now);
   ASSERT_TRUE(answers.has_value());
   ASSERT_EQ(answers->size(), 5u);
@@ -237,7 +256,8 @@ TEST_P(InboxStoreContract, N7PagesFollowEachOtherWithoutAGap) {
 TEST_P(InboxStoreContract, AnUnknownCursorIsAResetAndBeginsAtTheBeginning) {
   create_for("alice", "k1");
   create_for("bob", "k2");
-  for (const Cursor& unknown : {Cursor{}, Cursor{kEpoch + 1, scope_of(inbox_of("alice")), 1}, place("bob", 1), place("alice", 2)}) {
+  for (const Cursor& unknown :
+       {Cursor{}, Cursor{kEpoch + 1, scope_of(inbox_of("alice")), 1}, place("bob", 1), place("alice", 2)}) {
     const Page page = list("alice", [&](ListPage& p) { p.after = unknown; });
     EXPECT_TRUE(page.reset) << unknown.text();
     EXPECT_THAT(sequences(page), ElementsAre(1)) << unknown.text();
@@ -255,8 +275,10 @@ TEST_P(InboxStoreContract, FiltersUnreadKindAndArchived) {
   EXPECT_THAT(sequences(list("alice")), ElementsAre(1, 3));
   EXPECT_THAT(sequences(list("alice", [](ListPage& p) { p.unread_only = true; })), ElementsAre(3));
   EXPECT_THAT(sequences(list("alice", [](ListPage& p) { p.archived = true; })), ElementsAre(1, 2, 3));
-  EXPECT_THAT(sequences(list("alice", [](ListPage& p) { p.archived = true, p.unread_only = true; })), ElementsAre(2, 3));
-  EXPECT_THAT(sequences(list("alice", [](ListPage& p) { p.kind = Kind{"failed"}, p.archived = true; })), ElementsAre(2));
+  EXPECT_THAT(sequences(list("alice", [](ListPage& p) { p.archived = true, p.unread_only = true; })),
+              ElementsAre(2, 3));
+  EXPECT_THAT(sequences(list("alice", [](ListPage& p) { p.kind = Kind{"failed"}, p.archived = true; })),
+              ElementsAre(2));
   const Page hidden = list("alice", [](ListPage& p) { p.kind = Kind{"failed"}; });
   EXPECT_THAT(hidden.items, IsEmpty());
   EXPECT_EQ(hidden.cursor, place("alice", 0)) << "a filter hid what the person has not seen";
@@ -341,7 +363,8 @@ TEST_P(InboxStoreContract, N6ReadAllStopsAtWhatTheClientHasSeen) {
 TEST_P(InboxStoreContract, ReadAllAndSeenRefuseUnknownCursors) {
   create_for("alice", "k1");
   for (const auto act : {MarkUpTo::Act::Read, MarkUpTo::Act::Seen})
-    for (const Cursor& unknown : {Cursor{}, place("bob", 1), place("alice", 2), Cursor{kEpoch + 1, scope_of(inbox_of("alice")), 1}})
+    for (const Cursor& unknown :
+         {Cursor{}, place("bob", 1), place("alice", 2), Cursor{kEpoch + 1, scope_of(inbox_of("alice")), 1}})
       EXPECT_EQ(ask<Refused>(MarkUpTo{act, inbox_of("alice"), unknown}).refusal, Refusal::UnknownCursor);
   EXPECT_EQ(ask<Marked>(MarkUpTo{MarkUpTo::Act::Read, inbox_of("nobody"), place("nobody", 0)}).changed, 0u);
   expect_counts("alice", 1, 1);
@@ -500,8 +523,8 @@ TEST_P(InboxStoreContract, ClaimsCanBeBoundToPeopleWithASession) {
   create_for("alice", "k1");
   create_for("bob", "k2");
   create_for("carol", "k3");
-  const Claimed claimed =
-      ask<Claimed>(Claim{.owner = "w1", .inboxes = {inbox_of("carol"), inbox_of("bob"), inbox_of("bob"), inbox_of("nobody")}});
+  const Claimed claimed = ask<Claimed>(
+      Claim{.owner = "w1", .inboxes = {inbox_of("carol"), inbox_of("bob"), inbox_of("bob"), inbox_of("nobody")}});
   ASSERT_EQ(claimed.items.size(), 2u);
   EXPECT_EQ(claimed.items[0].inbox, inbox_of("bob"));
   EXPECT_EQ(claimed.items[1].inbox, inbox_of("carol"));
@@ -566,19 +589,23 @@ TEST_P(InboxStoreContract, N7ACursorThatRetentionPassedIsAReset) {
   mark(Mark::Act::Read, {second});
   now = at(1h);
   ask<Retained>(Retain{at(1h), 10});
-  EXPECT_TRUE(list("alice", [&](ListPage& p) { p.after = place("alice", 0); }).reset) << "unread 1 was deleted behind it";
-  EXPECT_FALSE(list("alice", [&](ListPage& p) { p.after = place("alice", 1); }).reset) << "2 had been read: nothing is missing";
+  EXPECT_TRUE(list("alice", [&](ListPage& p) { p.after = place("alice", 0); }).reset)
+      << "unread 1 was deleted behind it";
+  EXPECT_FALSE(list("alice", [&](ListPage& p) { p.after = place("alice", 1); }).reset)
+      << "2 had been read: nothing is missing";
   EXPECT_EQ(ask<Marked>(MarkUpTo{MarkUpTo::Act::Seen, inbox_of("alice"), place("alice", 0)}).changed, 0u);
 }
 
 // ---- against the naive store
 
 std::string told(const Notification& item) {
-  return item.id.str().substr(0, 8) + "#" + std::to_string(item.sequence) + (item.seen ? "s" : "") + (item.read ? "r" : "") +
-         (item.archived ? "a" : "") + std::to_string(static_cast<int>(item.state)) + item.inbox.recipient.str() + "/" +
-         item.inbox.workspace.str() + " " + item.kind.str();
+  return item.id.str().substr(0, 8) + "#" + std::to_string(item.sequence) + (item.seen ? "s" : "") +
+         (item.read ? "r" : "") + (item.archived ? "a" : "") + std::to_string(static_cast<int>(item.state)) +
+         item.inbox.recipient.str() + "/" + item.inbox.workspace.str() + " " + item.kind.str();
 }
-std::string told(const Counts& counts) { return "(" + std::to_string(counts.unread) + "," + std::to_string(counts.unseen) + ")"; }
+std::string told(const Counts& counts) {
+  return "(" + std::to_string(counts.unread) + "," + std::to_string(counts.unseen) + ")";
+}
 std::string told(const Answer& answer) {
   struct Teller {
     std::string operator()(const Created& a) const {
@@ -588,8 +615,8 @@ std::string told(const Answer& answer) {
       return out;
     }
     std::string operator()(const Page& a) const {
-      std::string out = "page " + a.cursor.text() + told(a.counts) + (a.reset ? " reset" : "") + (a.more ? " more" : "") +
-                        " acknowledged " + std::to_string(a.acknowledged);
+      std::string out = "page " + a.cursor.text() + told(a.counts) + (a.reset ? " reset" : "") +
+                        (a.more ? " more" : "") + " acknowledged " + std::to_string(a.acknowledged);
       for (const auto& item : a.items) out += " [" + told(item) + "]";
       return out;
     }
@@ -632,7 +659,8 @@ class RandomOperations {
       case 2: {
         Intent what = intent("k" + std::to_string(rng_.below(30)), {}, workspace());
         const std::uint64_t people = 1 + rng_.below(3);
-        for (std::uint64_t i = 0; i < people; ++i) what.recipients.push_back(Recipient{"p" + std::to_string((rng_.below(2)) + i)});
+        for (std::uint64_t i = 0; i < people; ++i)
+          what.recipients.push_back(Recipient{"p" + std::to_string((rng_.below(2)) + i)});
         if (rng_.chance(1, 8)) what.kind = Kind{"failed"};
         if (rng_.chance(1, 4)) what.expires_at = now + milliseconds{rng_.between(-1, 5)};
         std::sort(what.recipients.begin(), what.recipients.end());
@@ -657,8 +685,8 @@ class RandomOperations {
       case 6:
       case 7: {
         const Mark::Act acts[] = {Mark::Act::Read, Mark::Act::Archive, Mark::Act::Acknowledge};
-        return Mark{acts[rng_.below(3)], inbox().recipient, rng_.chance(1, 3) ? std::vector{kDocs} : std::vector{kDocs, Workspace{"team2"}},
-                    some_ids()};
+        return Mark{acts[rng_.below(3)], inbox().recipient,
+                    rng_.chance(1, 3) ? std::vector{kDocs} : std::vector{kDocs, Workspace{"team2"}}, some_ids()};
       }
       case 8: {
         const InboxKey key = inbox();
@@ -688,7 +716,8 @@ class RandomOperations {
   }
   std::vector<NotificationId> some_ids() {
     std::vector<NotificationId> out;
-    for (std::uint64_t i = 0, n = rng_.below(6); i < n && !ids_.empty(); ++i) out.push_back(ids_[rng_.below(ids_.size())]);
+    for (std::uint64_t i = 0, n = rng_.below(6); i < n && !ids_.empty(); ++i)
+      out.push_back(ids_[rng_.below(ids_.size())]);
     return out;
   }
   Rng rng_;
@@ -712,8 +741,8 @@ void answers_like_the_naive_store(Maker make, std::uint64_t seed) {
     RC_ASSERT(got->size() == expected->size());
     for (std::size_t i = 0; i < got->size(); ++i) {
       if (told((*got)[i]) != told((*expected)[i])) {
-        RC_LOG() << "step " << step << " operation " << i << " kind " << batch[i].index() << "\n  store: " << told((*got)[i])
-                 << "\n  naive: " << told((*expected)[i]) << "\n";
+        RC_LOG() << "step " << step << " operation " << i << " kind " << batch[i].index()
+                 << "\n  store: " << told((*got)[i]) << "\n  naive: " << told((*expected)[i]) << "\n";
         RC_FAIL("another answer than the naive store's");
       }
       if (const auto* head = std::get_if<Head>(&(*got)[i])) {
@@ -727,8 +756,12 @@ void answers_like_the_naive_store(Maker make, std::uint64_t seed) {
   }
 }
 
-RC_GTEST_PROP(MemoryInboxStore, AnswersLikeTheNaiveStore, (std::uint64_t seed)) { answers_like_the_naive_store(make_memory, seed); }
-RC_GTEST_PROP(SqliteInboxStore, AnswersLikeTheNaiveStore, (std::uint64_t seed)) { answers_like_the_naive_store(make_sqlite, seed); }
+RC_GTEST_PROP(MemoryInboxStore, AnswersLikeTheNaiveStore, (std::uint64_t seed)) {
+  answers_like_the_naive_store(make_memory, seed);
+}
+RC_GTEST_PROP(SqliteInboxStore, AnswersLikeTheNaiveStore, (std::uint64_t seed)) {
+  answers_like_the_naive_store(make_sqlite, seed);
+}
 
 }  // namespace
 }  // namespace fanfare::store

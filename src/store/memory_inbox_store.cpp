@@ -18,9 +18,9 @@ struct Item {
   std::uint64_t serial = 0;    // of its notification
   std::uint64_t position = 0;  // in the order of creation over all inboxes
   Timestamp stored_at;
-  LeaseToken token;            // while Claimed
+  LeaseToken token;  // while Claimed
   Timestamp lease_until;
-  Timestamp not_before;        // while Pending
+  Timestamp not_before;  // while Pending
 };
 
 struct Inbox {
@@ -128,8 +128,19 @@ class MemoryInboxStore final : public InboxStore {
       const Sequence sequence = ++inbox.head;
       const NotificationId id = item_id(create.fresh, i, intent.recipients.size());
       Item item;
-      item.shown = {id, sequence, inbox_key, intent.kind, intent.object_id, intent.revision, intent.data,
-                    intent.created_at.value_or(now_), intent.expires_at, false, false, false, DeliveryState::Pending};
+      item.shown = {id,
+                    sequence,
+                    inbox_key,
+                    intent.kind,
+                    intent.object_id,
+                    intent.revision,
+                    intent.data,
+                    intent.created_at.value_or(now_),
+                    intent.expires_at,
+                    false,
+                    false,
+                    false,
+                    DeliveryState::Pending};
       item.serial = serial;
       item.position = ++position_;
       item.stored_at = now_;
@@ -274,7 +285,8 @@ class MemoryInboxStore final : public InboxStore {
         continue;
       due.push_back(&item);
     }
-    std::stable_sort(due.begin(), due.end(), [](const Item* a, const Item* b) { return a->not_before < b->not_before; });
+    std::stable_sort(due.begin(), due.end(),
+                     [](const Item* a, const Item* b) { return a->not_before < b->not_before; });
     if (due.size() > claim.limit) due.resize(claim.limit);
     claimed.token = {++token_};
     for (Item* const item : due) {
@@ -369,10 +381,10 @@ class MemoryInboxStore final : public InboxStore {
   std::uint64_t position_ = 0;
   std::uint64_t token_ = 0;
   std::map<InboxKey, Inbox> inboxes_;
-  std::map<std::uint64_t, Stored> notifications_;                                ///< By serial: oldest first.
+  std::map<std::uint64_t, Stored> notifications_;  ///< By serial: oldest first.
   std::map<std::pair<Tenant, IdempotencyKey>, std::uint64_t> by_key_;
   std::map<NotificationId, std::pair<InboxKey, Sequence>> by_id_;
-  std::map<std::uint64_t, std::pair<InboxKey, Sequence>> open_;                  ///< Pending and claimed, by position.
+  std::map<std::uint64_t, std::pair<InboxKey, Sequence>> open_;  ///< Pending and claimed, by position.
 };
 
 }  // namespace

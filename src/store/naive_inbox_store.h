@@ -1,5 +1,5 @@
-// The inbox store as plainly as it can be said: one list of rows, everything found by looking at all of them, nothing counted
-// ahead. For tests only: what the real stores answer is compared with it.
+// The inbox store as plainly as it can be said: one list of rows, everything found by looking at all of them, nothing
+// counted ahead. For tests only: what the real stores answer is compared with it.
 #pragma once
 
 #include <algorithm>
@@ -14,7 +14,8 @@ class NaiveInboxStore final : public InboxStore {
  public:
   explicit NaiveInboxStore(inbox::Epoch epoch) : epoch_(epoch) {}
 
-  Result<std::vector<inbox::Answer>, StoreError> execute(std::span<const inbox::Operation> operations, Timestamp now) override {
+  Result<std::vector<inbox::Answer>, StoreError> execute(std::span<const inbox::Operation> operations,
+                                                         Timestamp now) override {
     now_ = now;
     std::vector<inbox::Answer> answers;
     for (const auto& operation : operations)
@@ -59,17 +60,30 @@ class NaiveInboxStore final : public InboxStore {
   }
   inbox::Sequence seen(const inbox::InboxKey& key) const { return seen_.contains(key) ? seen_.at(key) : 0; }
   inbox::Sequence last(const inbox::InboxKey& key) const {
-    return static_cast<inbox::Sequence>(std::count_if(rows_.begin(), rows_.end(), [&](const Row& row) { return row.inbox == key; }));
+    return static_cast<inbox::Sequence>(
+        std::count_if(rows_.begin(), rows_.end(), [&](const Row& row) { return row.inbox == key; }));
   }
   inbox::Head head(const inbox::InboxKey& key) const {
     return {{epoch_, inbox::scope_of(key), last(key)}, floor_.contains(key) ? floor_.at(key) : 0, counts(key)};
   }
   inbox::Notification shown(const Row& row) const {
     using inbox::DeliveryState;
-    const auto state = row.delivered ? DeliveryState::Delivered : row.token != 0 ? DeliveryState::Claimed : DeliveryState::Pending;
-    return {row.id, row.sequence, row.inbox, row.intent.kind, row.intent.object_id, row.intent.revision, row.intent.data,
-            row.intent.created_at.value_or(row.stored_at), row.intent.expires_at, row.sequence <= seen(row.inbox), row.read,
-            row.archived, state};
+    const auto state = row.delivered    ? DeliveryState::Delivered
+                       : row.token != 0 ? DeliveryState::Claimed
+                                        : DeliveryState::Pending;
+    return {row.id,
+            row.sequence,
+            row.inbox,
+            row.intent.kind,
+            row.intent.object_id,
+            row.intent.revision,
+            row.intent.data,
+            row.intent.created_at.value_or(row.stored_at),
+            row.intent.expires_at,
+            row.sequence <= seen(row.inbox),
+            row.read,
+            row.archived,
+            state};
   }
 
   inbox::Answer run(const inbox::Create& create) {
@@ -81,8 +95,12 @@ class NaiveInboxStore final : public InboxStore {
     made_.push_back({create.fresh, create.intent, now_});
     inbox::Created created{create.fresh, false, {}};
     for (std::size_t i = 0; i < create.intent.recipients.size(); ++i) {
-      Row row{{create.intent.recipients[i], create.intent.workspace}, 0, item_id(create.fresh, i, create.intent.recipients.size()),
-              made_.size() - 1, create.intent, now_};
+      Row row{{create.intent.recipients[i], create.intent.workspace},
+              0,
+              item_id(create.fresh, i, create.intent.recipients.size()),
+              made_.size() - 1,
+              create.intent,
+              now_};
       row.sequence = last(row.inbox) + 1;
       row.not_before = now_;
       rows_.push_back(row);
@@ -99,7 +117,9 @@ class NaiveInboxStore final : public InboxStore {
     page.counts = counts(list.inbox);
     for (Row& row : rows_) {
       if (row.inbox != list.inbox || !visible(row) || row.sequence <= (known ? list.after->sequence : 0)) continue;
-      if ((list.up_to && row.sequence > *list.up_to) || (row.archived && !list.archived) || (row.read && list.unread_only)) continue;
+      if ((list.up_to && row.sequence > *list.up_to) || (row.archived && !list.archived) ||
+          (row.read && list.unread_only))
+        continue;
       if (list.kind && row.intent.kind != *list.kind) continue;
       if (page.items.size() == list.limit) {
         page.more = true;
@@ -158,7 +178,8 @@ class NaiveInboxStore final : public InboxStore {
         row.token = 0;
         ++claimed.leases_expired;
       }
-      const bool wanted = claim.inboxes.empty() || std::count(claim.inboxes.begin(), claim.inboxes.end(), row.inbox) > 0;
+      const bool wanted =
+          claim.inboxes.empty() || std::count(claim.inboxes.begin(), claim.inboxes.end(), row.inbox) > 0;
       if (wanted && row.token == 0 && row.not_before <= now_) due.push_back(&row);
     }
     std::stable_sort(due.begin(), due.end(), [](const Row* a, const Row* b) { return a->not_before < b->not_before; });
@@ -184,8 +205,8 @@ class NaiveInboxStore final : public InboxStore {
   inbox::Answer fence(inbox::LeaseToken token, const std::vector<inbox::NotificationId>& ids, const Act& act) {
     inbox::Fenced fenced;
     for (const auto& id : ids) {
-      const auto row =
-          std::find_if(rows_.begin(), rows_.end(), [&](const Row& r) { return held(r) && r.id == id && r.token == token.value; });
+      const auto row = std::find_if(rows_.begin(), rows_.end(),
+                                    [&](const Row& r) { return held(r) && r.id == id && r.token == token.value; });
       if (row != rows_.end()) act(*row);
       ++(row != rows_.end() ? fenced.applied : fenced.stale);
     }

@@ -9,6 +9,8 @@
 #include <utility>
 
 #include "base/assert.h"
+#include "store/sqlite_connection.h"
+#include "store/sqlite_schema.h"
 
 namespace fanfare::store {
 namespace {
@@ -19,214 +21,8 @@ constexpr int kApplicationId = 0x46616e66;  // "Fanf"
 /// Pages in the log after which tidy() writes them back: 16 MiB, a few tens of milliseconds of work.
 constexpr int kCheckpointPages = 4096;
 
-// One entry a schema version; what was released is never changed, only added to.
-constexpr const char* kMigrations[] = {
-    R"(-- Names and values of the store itself: epoch, lease_token.
-CREATE TABLE setting (name TEXT PRIMARY KEY, value INTEGER NOT NULL) WITHOUT ROWID;
-
--- One person's inbox in one workspace. Counts are exact for the moment of `next_expiry` at the latest.
-CREATE TABLE inbox (
-  inbox       INTEGER PRIMARY KEY,
-  recipient   TEXT NOT NULL,
-  workspace   TEXT NOT NULL,
-  head        INTEGER NOT NULL,            -- sequence of the newest item, 0 before the first
-  floor       INTEGER NOT NULL,            -- cursors before it have missed unread items that retention deleted
-  seen        INTEGER NOT NULL,            -- watermark
-  unread      INTEGER NOT NULL,
-  unseen      INTEGER NOT NULL,
-  version     INTEGER NOT NULL,            -- grows with every change
-  next_expiry INTEGER,                     -- unix ms; null: no item will expire
-  UNIQUE (recipient, workspace)
-);
-CREATE INDEX inbox_expiry ON inbox (next_expiry) WHERE next_expiry IS NOT NULL;
-
--- What was created, once for all its recipients.
-CREATE TABLE notification (
-  notification    INTEGER PRIMARY KEY,     -- in the order of creation
-  id              BLOB NOT NULL,           -- 16 bytes
-  tenant          TEXT NOT NULL,
-  idempotency_key TEXT NOT NULL,
-  fingerprint     BLOB NOT NULL,           -- 16 bytes over the other members
-  kind            TEXT NOT NULL,
-  object_id       TEXT NOT NULL,
-  revision        TEXT,
-  data            TEXT NOT NULL,           -- compact JSON, or empty
-  created_at      INTEGER NOT NULL,        -- unix ms
-  expires_at      INTEGER,                 -- unix ms
-  stored_at       INTEGER NOT NULL,        -- unix ms
-  UNIQUE (tenant, idempotency_key)
-);
-
--- Its place in one inbox. Small, because it is written again when it is read, archived or delivered.
-CREATE TABLE item (
-  inbox        INTEGER NOT NULL,
-  sequence     INTEGER NOT NULL,           -- dense in its inbox, in commit order
-  id           BLOB NOT NULL,              -- 16 bytes
-  notification INTEGER NOT NULL,
-  read         INTEGER NOT NULL,           -- 0, 1
-  archived     INTEGER NOT NULL,           -- 0, 1
-  state        INTEGER NOT NULL,           -- 0 owed (see pending), 2 delivered, 3 expired
-  expires_at   INTEGER,                    -- unix ms
-  PRIMARY KEY (inbox, sequence)
-) WITHOUT ROWID;
-CREATE UNIQUE INDEX item_id ON item (id);
-CREATE INDEX item_notification ON item (notification);
-CREATE INDEX item_unread ON item (inbox, sequence) WHERE read = 0 AND archived = 0 AND state <> 3;
-CREATE INDEX item_expiry ON item (inbox, expires_at) WHERE expires_at IS NOT NULL AND state <> 3;
-
--- What is owed: a row from creation to delivery or expiry, and the claim on it.
-CREATE TABLE pending (
-  position    INTEGER PRIMARY KEY,
-  inbox       INTEGER NOT NULL,
-  sequence    INTEGER NOT NULL,
-  token       INTEGER NOT NULL,            -- 0: not claimed
-  owner       TEXT,
-  lease_until INTEGER,                     -- unix ms
-  attempts    INTEGER NOT NULL,
-  not_before  INTEGER NOT NULL,            -- unix ms
-  reason      TEXT,                        -- why it was released last
-  stored_at   INTEGER NOT NULL             -- unix ms
-);
-CREATE UNIQUE INDEX pending_item ON pending (inbox, sequence);
-CREATE INDEX pending_due ON pending (not_before, position) WHERE token = 0;
-CREATE INDEX pending_lease ON pending (lease_until) WHERE token <> 0;
-CREATE INDEX pending_token ON pending (token) WHERE token <> 0;
-)",
-};
-constexpr int kSchemaVersion = static_cast<int>(std::size(kMigrations));
-
-StoreError error_of(int code, std::string_view what, const char* message) {
-  StoreErrorKind kind = StoreErrorKind::Unavailable;
-  switch (code & 0xff) {
-    case SQLITE_CORRUPT:
-    case SQLITE_NOTADB: kind = StoreErrorKind::Damaged; break;
-    default: break;
-  }
-  return {kind, std::string{what} + ": " + (message != nullptr ? message : "unknown")};
-}
-
-/// The connection and the first error of a transaction. After an error everything else is passed over: rows() say that there
-/// are none, and the transaction is rolled back at its end. So the operations need no check after each step.
-class Connection {
- public:
-  explicit Connection(sqlite3* handle) : handle_(handle) {}
-  ~Connection() { sqlite3_close_v2(handle_); }
-  Connection(const Connection&) = delete;
-  Connection& operator=(const Connection&) = delete;
-
-  sqlite3* handle() { return handle_; }
-  [[nodiscard]] bool failed() const { return error_.has_value(); }
-  void fail(int code, std::string_view what) {
-    if (!error_) error_ = error_of(code, what, sqlite3_errmsg(handle_));
-  }
-  std::optional<StoreError> take_error() { return std::exchange(error_, std::nullopt); }
-
-  bool run(const char* sql) {
-    if (failed()) return false;
-    const int code = sqlite3_exec(handle_, sql, nullptr, nullptr, nullptr);
-    if (code != SQLITE_OK) fail(code, sql);
-    return code == SQLITE_OK;
-  }
-
- private:
-  sqlite3* handle_;
-  std::optional<StoreError> error_;
-};
-
-/// A prepared statement, prepared at its first use. Texts and blobs are bound by reference: they live until the next bind.
-class Statement {
- public:
-  Statement(Connection& connection, std::string sql) : connection_(connection), sql_(std::move(sql)) {}
-  ~Statement() { sqlite3_finalize(statement_); }
-  Statement(const Statement&) = delete;
-  Statement& operator=(const Statement&) = delete;
-
-  /// Binds ?1, ?2, ... and makes the statement ready to run.
-  template <class... Parameters>
-  Statement& bind(const Parameters&... parameters) {
-    if (connection_.failed()) return *this;
-    if (statement_ == nullptr) {
-      const int code = sqlite3_prepare_v3(connection_.handle(), sql_.data(), static_cast<int>(sql_.size()),
-                                          SQLITE_PREPARE_PERSISTENT, &statement_, nullptr);
-      if (code != SQLITE_OK) {
-        connection_.fail(code, sql_);
-        return *this;
-      }
-    }
-    sqlite3_reset(statement_);
-    int index = 0;
-    (put(++index, parameters), ...);
-    return *this;
-  }
-  /// Moves to the next row; false at the end and after any error.
-  bool row() {
-    if (connection_.failed()) return false;
-    const int code = sqlite3_step(statement_);
-    if (code == SQLITE_ROW) return true;
-    if (code != SQLITE_DONE) connection_.fail(code, sql_);
-    sqlite3_reset(statement_);
-    return false;
-  }
-  /// Runs a statement without rows; returns how many it changed.
-  std::uint64_t run() {
-    while (row()) {
-    }
-    return connection_.failed() ? 0 : static_cast<std::uint64_t>(sqlite3_changes64(connection_.handle()));
-  }
-  /// For a loop that ends early: a statement in the middle of its rows would keep the transaction open.
-  void done() {
-    if (statement_ != nullptr) sqlite3_reset(statement_);
-  }
-
-  [[nodiscard]] std::int64_t integer(int column) const { return sqlite3_column_int64(statement_, column); }
-  [[nodiscard]] std::uint64_t whole(int column) const { return static_cast<std::uint64_t>(integer(column)); }
-  [[nodiscard]] Timestamp time(int column) const { return timestamp_from_unix_ms(integer(column)); }
-  [[nodiscard]] bool null(int column) const { return sqlite3_column_type(statement_, column) == SQLITE_NULL; }
-  [[nodiscard]] std::string_view bytes(int column) const {
-    const void* const data = sqlite3_column_blob(statement_, column);
-    return {static_cast<const char*>(data), static_cast<std::size_t>(sqlite3_column_bytes(statement_, column))};
-  }
-  [[nodiscard]] std::string text(int column) const { return std::string{bytes(column)}; }
-  [[nodiscard]] std::array<std::uint8_t, 16> bytes16(int column) const {
-    std::array<std::uint8_t, 16> out{};
-    const std::string_view stored = bytes(column);
-    std::copy_n(stored.begin(), std::min(stored.size(), out.size()), reinterpret_cast<char*>(out.data()));
-    return out;
-  }
-  [[nodiscard]] NotificationId id(int column) const { return NotificationId{Uuid{bytes16(column)}}; }
-
- private:
-  void put(int index, std::int64_t value) { sqlite3_bind_int64(statement_, index, value); }
-  void put(int index, std::uint64_t value) { put(index, static_cast<std::int64_t>(value)); }
-  void put(int index, int value) { put(index, std::int64_t{value}); }
-  void put(int index, Timestamp value) { put(index, unix_ms(value)); }
-  void put(int index, std::string_view value) {
-    // A null pointer would bind NULL.
-    sqlite3_bind_text64(statement_, index, value.data() != nullptr ? value.data() : "", value.size(), SQLITE_STATIC,
-                        SQLITE_UTF8);
-  }
-  void put(int index, const std::string& value) { put(index, std::string_view{value}); }
-  template <class Tag>
-  void put(int index, const Strong<Tag>& value) {
-    put(index, std::string_view{value.str()});
-  }
-  void put(int index, const std::array<std::uint8_t, 16>& value) {
-    sqlite3_bind_blob64(statement_, index, value.data(), value.size(), SQLITE_STATIC);
-  }
-  void put(int index, const Uuid& value) { put(index, value.bytes); }
-  template <class T>
-  void put(int index, const std::optional<T>& value) {
-    if (value) {
-      put(index, *value);
-    } else {
-      sqlite3_bind_null(statement_, index);
-    }
-  }
-
-  Connection& connection_;
-  std::string sql_;
-  sqlite3_stmt* statement_ = nullptr;
-};
+const std::span<const char* const> kMigrations = sqlite_migrations();
+const int kSchemaVersion = static_cast<int>(kMigrations.size());
 
 /// One row of `inbox`, kept for the transaction and written back at its end.
 struct HeadRow {
@@ -265,8 +61,9 @@ class SqliteInboxStore final : public InboxStore {
       return StoreError{StoreErrorKind::Damaged, options_.path + ": another program's database"};
     connection_.run("PRAGMA journal_mode = WAL");
     connection_.run(options_.synchronous ? "PRAGMA synchronous = FULL" : "PRAGMA synchronous = NORMAL");
-    connection_.run("PRAGMA wal_autocheckpoint = 0; PRAGMA journal_size_limit = 67108864; PRAGMA mmap_size = 0;"
-                    "PRAGMA cache_size = -32768; PRAGMA temp_store = MEMORY; PRAGMA foreign_keys = OFF");
+    connection_.run(
+        "PRAGMA wal_autocheckpoint = 0; PRAGMA journal_size_limit = 67108864; PRAGMA mmap_size = 0;"
+        "PRAGMA cache_size = -32768; PRAGMA temp_store = MEMORY; PRAGMA foreign_keys = OFF");
     sqlite3_wal_hook(
         connection_.handle(),
         [](void* self, sqlite3*, const char*, int pages) {
@@ -276,7 +73,8 @@ class SqliteInboxStore final : public InboxStore {
         this);
     if (auto error = migrate()) return error;
     if (options_.bytes_max > 0)
-      connection_.run(("PRAGMA max_page_count = " + std::to_string(std::max<std::uint64_t>(1, options_.bytes_max / 4096))).c_str());
+      connection_.run(
+          ("PRAGMA max_page_count = " + std::to_string(std::max<std::uint64_t>(1, options_.bytes_max / 4096))).c_str());
     Statement settings{connection_, "SELECT value FROM setting WHERE name = ?1"};
     if (settings.bind(std::string_view{"epoch"}).row()) epoch_ = settings.whole(0);
     settings.done();
@@ -310,7 +108,8 @@ class SqliteInboxStore final : public InboxStore {
     token_ = token_before_;
     // The log may hold the commit although writing or syncing it reported an error.
     const int code = sqlite3_errcode(connection_.handle()) & 0xff;
-    if (committing && error.kind == StoreErrorKind::Unavailable && code == SQLITE_IOERR) error.kind = StoreErrorKind::Unknown;
+    if (committing && error.kind == StoreErrorKind::Unavailable && code == SQLITE_IOERR)
+      error.kind = StoreErrorKind::Unknown;
     if (sqlite3_get_autocommit(connection_.handle()) == 0) {
       connection_.run("ROLLBACK");
       (void)connection_.take_error();
@@ -322,7 +121,8 @@ class SqliteInboxStore final : public InboxStore {
 
   Result<Success, StoreError> tidy() override {
     if (log_pages_ < kCheckpointPages) return Success{};
-    const int code = sqlite3_wal_checkpoint_v2(connection_.handle(), nullptr, SQLITE_CHECKPOINT_PASSIVE, nullptr, nullptr);
+    const int code =
+        sqlite3_wal_checkpoint_v2(connection_.handle(), nullptr, SQLITE_CHECKPOINT_PASSIVE, nullptr, nullptr);
     if (code != SQLITE_OK) return error_of(code, "checkpoint", sqlite3_errmsg(connection_.handle()));
     log_pages_ = 0;
     return Success{};
@@ -356,7 +156,7 @@ class SqliteInboxStore final : public InboxStore {
                                                      ", this program knows up to " + std::to_string(kSchemaVersion)};
     for (; version < kSchemaVersion; ++version) {
       connection_.run("BEGIN IMMEDIATE");
-      connection_.run(kMigrations[version]);
+      connection_.run(kMigrations[static_cast<std::size_t>(version)]);
       if (version == 0) {
         FANFARE_ASSERT(options_.epoch_if_new != 0);
         Statement setting{connection_, "INSERT INTO setting (name, value) VALUES (?1, ?2)"};
@@ -428,7 +228,8 @@ class SqliteInboxStore final : public InboxStore {
     std::vector<ItemRow> due;
     Statement& select = select_due_.bind(head.row, now_);
     while (select.row())
-      due.push_back({head.row, select.whole(0), select.integer(1) != 0, select.integer(2) != 0, static_cast<int>(select.integer(3))});
+      due.push_back({head.row, select.whole(0), select.integer(1) != 0, select.integer(2) != 0,
+                     static_cast<int>(select.integer(3))});
     for (const ItemRow& item : due) {
       discount(head, item);
       settle(item, kExpired);
@@ -466,8 +267,8 @@ class SqliteInboxStore final : public InboxStore {
     const Timestamp created_at = intent.created_at.value_or(now_);
     const std::uint64_t inserted =
         insert_notification_
-            .bind(create.fresh, intent.tenant, intent.key, print, intent.kind, intent.object_id, intent.revision, intent.data,
-                  created_at, intent.expires_at, now_)
+            .bind(create.fresh, intent.tenant, intent.key, print, intent.kind, intent.object_id, intent.revision,
+                  intent.data, created_at, intent.expires_at, now_)
             .run();
     if (inserted == 0) {
       Statement& known = select_by_key_.bind(intent.tenant, intent.key);
@@ -492,7 +293,8 @@ class SqliteInboxStore final : public InboxStore {
       insert_pending_.bind(head.row, sequence, now_).run();
       ++head.counts.unread;
       ++head.counts.unseen;
-      if (intent.expires_at) head.next_expiry = std::min(head.next_expiry.value_or(*intent.expires_at), *intent.expires_at);
+      if (intent.expires_at)
+        head.next_expiry = std::min(head.next_expiry.value_or(*intent.expires_at), *intent.expires_at);
       created.items.push_back({id, intent.recipients[i], sequence, cursor_at(key, sequence), created_at, head.counts});
     }
     return created;
@@ -512,9 +314,10 @@ class SqliteInboxStore final : public InboxStore {
           "SELECT i.sequence, i.id, i.read, i.archived, i.state, n.kind, n.object_id, n.revision, n.data, n.created_at,"
           " n.expires_at, p.token FROM item i";
       if (list.unread_only && !list.archived) sql += " INDEXED BY item_unread";
-      sql += " JOIN notification n ON n.notification = i.notification"
-             " LEFT JOIN pending p ON i.state = 0 AND p.inbox = i.inbox AND p.sequence = i.sequence"
-             " WHERE i.inbox = ?1 AND i.sequence > ?2 AND i.sequence <= ?3 AND i.state <> 3";
+      sql +=
+          " JOIN notification n ON n.notification = i.notification"
+          " LEFT JOIN pending p ON i.state = 0 AND p.inbox = i.inbox AND p.sequence = i.sequence"
+          " WHERE i.inbox = ?1 AND i.sequence > ?2 AND i.sequence <= ?3 AND i.state <> 3";
       if (list.unread_only) sql += " AND i.read = 0";
       if (!list.archived) sql += " AND i.archived = 0";
       if (list.kind) sql += " AND n.kind = ?5";
@@ -563,7 +366,8 @@ class SqliteInboxStore final : public InboxStore {
     return page;
   }
 
-  /// From the columns sequence, id, read, archived, state, kind, object_id, revision, data, created_at, expires_at, token.
+  /// From the columns sequence, id, read, archived, state, kind, object_id, revision, data, created_at, expires_at,
+  /// token.
   static Notification read_notification(const Statement& row, const InboxKey& key, Sequence seen) {
     Notification item;
     item.sequence = row.whole(0);
@@ -689,7 +493,8 @@ class SqliteInboxStore final : public InboxStore {
       collect(select_due_pending_.bind(now_, claim.limit));
     } else {
       for (const InboxKey& key : std::set<InboxKey>(claim.inboxes.begin(), claim.inboxes.end()))
-        if (const HeadRow* const head = find_head(key)) collect(select_due_of_inbox_.bind(now_, claim.limit, head->row));
+        if (const HeadRow* const head = find_head(key))
+          collect(select_due_of_inbox_.bind(now_, claim.limit, head->row));
       std::sort(due.begin(), due.end());
       if (due.size() > claim.limit) due.resize(claim.limit);
     }
@@ -702,7 +507,8 @@ class SqliteInboxStore final : public InboxStore {
       const InboxKey key{Recipient{select.text(12)}, Workspace{select.text(13)}};
       claimed.items.push_back(read_notification(select, key, 0));
       select.done();
-      if (const HeadRow* const head = find_head(key)) claimed.items.back().seen = claimed.items.back().sequence <= head->seen;
+      if (const HeadRow* const head = find_head(key))
+        claimed.items.back().seen = claimed.items.back().sequence <= head->seen;
     }
     return claimed;
   }
@@ -806,68 +612,90 @@ class SqliteInboxStore final : public InboxStore {
 
   // After connection_, so that they end before it.
   std::array<std::unique_ptr<Statement>, 8> list_statements_;
-  Statement select_head_{connection_, "SELECT inbox, head, floor, seen, unread, unseen, version, next_expiry FROM inbox"
-                                      " WHERE recipient = ?1 AND workspace = ?2"};
-  Statement insert_head_{connection_, "INSERT INTO inbox (recipient, workspace, head, floor, seen, unread, unseen, version)"
-                                      " VALUES (?1, ?2, 0, 0, 0, 0, 0, 0)"};
-  Statement update_head_{connection_, "UPDATE inbox SET head = ?2, floor = ?3, seen = ?4, unread = ?5, unseen = ?6, version = ?7,"
-                                      " next_expiry = ?8 WHERE inbox = ?1"};
+  Statement select_head_{connection_,
+                         "SELECT inbox, head, floor, seen, unread, unseen, version, next_expiry FROM inbox"
+                         " WHERE recipient = ?1 AND workspace = ?2"};
+  Statement insert_head_{connection_,
+                         "INSERT INTO inbox (recipient, workspace, head, floor, seen, unread, unseen, version)"
+                         " VALUES (?1, ?2, 0, 0, 0, 0, 0, 0)"};
+  Statement update_head_{connection_,
+                         "UPDATE inbox SET head = ?2, floor = ?3, seen = ?4, unread = ?5, unseen = ?6, version = ?7,"
+                         " next_expiry = ?8 WHERE inbox = ?1"};
   Statement select_expiring_{connection_, "SELECT recipient, workspace FROM inbox WHERE next_expiry <= ?1 LIMIT 1000"};
-  Statement select_due_{connection_, "SELECT sequence, read, archived, state FROM item"
-                                     " WHERE inbox = ?1 AND expires_at <= ?2 AND expires_at IS NOT NULL AND state <> 3"};
-  Statement select_next_expiry_{connection_, "SELECT min(expires_at) FROM item"
-                                             " WHERE inbox = ?1 AND expires_at IS NOT NULL AND state <> 3"};
-  Statement insert_notification_{connection_,
-                                 "INSERT INTO notification (id, tenant, idempotency_key, fingerprint, kind, object_id, revision,"
-                                 " data, created_at, expires_at, stored_at)"
-                                 " VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)"
-                                 " ON CONFLICT (tenant, idempotency_key) DO NOTHING"};
-  Statement select_by_key_{connection_, "SELECT id, fingerprint FROM notification WHERE tenant = ?1 AND idempotency_key = ?2"};
-  Statement insert_item_{connection_, "INSERT INTO item (inbox, sequence, id, notification, read, archived, state, expires_at)"
-                                      " VALUES (?1, ?2, ?3, ?4, 0, 0, ?5, ?6)"};
-  Statement insert_pending_{connection_, "INSERT INTO pending (inbox, sequence, token, attempts, not_before, stored_at)"
-                                         " VALUES (?1, ?2, 0, 0, ?3, ?3)"};
-  Statement select_item_{connection_, "SELECT i.inbox, i.sequence, i.read, i.archived, i.state, b.recipient, b.workspace"
-                                      " FROM item i JOIN inbox b ON b.inbox = i.inbox WHERE i.id = ?1"};
+  Statement select_due_{connection_,
+                        "SELECT sequence, read, archived, state FROM item"
+                        " WHERE inbox = ?1 AND expires_at <= ?2 AND expires_at IS NOT NULL AND state <> 3"};
+  Statement select_next_expiry_{connection_,
+                                "SELECT min(expires_at) FROM item"
+                                " WHERE inbox = ?1 AND expires_at IS NOT NULL AND state <> 3"};
+  Statement insert_notification_{
+      connection_,
+      "INSERT INTO notification (id, tenant, idempotency_key, fingerprint, kind, object_id, revision,"
+      " data, created_at, expires_at, stored_at)"
+      " VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)"
+      " ON CONFLICT (tenant, idempotency_key) DO NOTHING"};
+  Statement select_by_key_{connection_,
+                           "SELECT id, fingerprint FROM notification WHERE tenant = ?1 AND idempotency_key = ?2"};
+  Statement insert_item_{connection_,
+                         "INSERT INTO item (inbox, sequence, id, notification, read, archived, state, expires_at)"
+                         " VALUES (?1, ?2, ?3, ?4, 0, 0, ?5, ?6)"};
+  Statement insert_pending_{connection_,
+                            "INSERT INTO pending (inbox, sequence, token, attempts, not_before, stored_at)"
+                            " VALUES (?1, ?2, 0, 0, ?3, ?3)"};
+  Statement select_item_{connection_,
+                         "SELECT i.inbox, i.sequence, i.read, i.archived, i.state, b.recipient, b.workspace"
+                         " FROM item i JOIN inbox b ON b.inbox = i.inbox WHERE i.id = ?1"};
   Statement update_state_{connection_, "UPDATE item SET state = ?3 WHERE inbox = ?1 AND sequence = ?2"};
   Statement update_read_{connection_, "UPDATE item SET read = 1 WHERE inbox = ?1 AND sequence = ?2"};
   Statement update_archived_{connection_, "UPDATE item SET archived = 1 WHERE inbox = ?1 AND sequence = ?2"};
   Statement delete_pending_{connection_, "DELETE FROM pending WHERE inbox = ?1 AND sequence = ?2"};
-  Statement deliver_up_to_{connection_, "UPDATE item SET state = 2 WHERE inbox = ?1 AND sequence IN"
-                                        " (SELECT sequence FROM pending WHERE inbox = ?1 AND sequence <= ?2)"};
+  Statement deliver_up_to_{connection_,
+                           "UPDATE item SET state = 2 WHERE inbox = ?1 AND sequence IN"
+                           " (SELECT sequence FROM pending WHERE inbox = ?1 AND sequence <= ?2)"};
   Statement delete_pending_up_to_{connection_, "DELETE FROM pending WHERE inbox = ?1 AND sequence <= ?2"};
-  Statement read_up_to_{connection_, "UPDATE item INDEXED BY item_unread SET read = 1"
-                                     " WHERE inbox = ?1 AND sequence <= ?2 AND read = 0 AND archived = 0 AND state <> 3"};
-  Statement count_unseen_{connection_, "SELECT count(*) FROM item"
-                                       " WHERE inbox = ?1 AND sequence > ?2 AND sequence <= ?3 AND archived = 0 AND state <> 3"};
-  Statement reclaim_{connection_, "UPDATE pending SET token = 0, owner = NULL, lease_until = NULL"
-                                  " WHERE token <> 0 AND lease_until <= ?1"};
-  Statement select_due_pending_{connection_, "SELECT not_before, position FROM pending"
-                                             " WHERE token = 0 AND not_before <= ?1 ORDER BY not_before, position LIMIT ?2"};
-  Statement select_due_of_inbox_{connection_,
-                                 "SELECT not_before, position FROM pending INDEXED BY pending_item"
-                                 " WHERE inbox = ?3 AND token = 0 AND not_before <= ?1 ORDER BY not_before, position LIMIT ?2"};
+  Statement read_up_to_{connection_,
+                        "UPDATE item INDEXED BY item_unread SET read = 1"
+                        " WHERE inbox = ?1 AND sequence <= ?2 AND read = 0 AND archived = 0 AND state <> 3"};
+  Statement count_unseen_{connection_,
+                          "SELECT count(*) FROM item"
+                          " WHERE inbox = ?1 AND sequence > ?2 AND sequence <= ?3 AND archived = 0 AND state <> 3"};
+  Statement reclaim_{connection_,
+                     "UPDATE pending SET token = 0, owner = NULL, lease_until = NULL"
+                     " WHERE token <> 0 AND lease_until <= ?1"};
+  Statement select_due_pending_{connection_,
+                                "SELECT not_before, position FROM pending"
+                                " WHERE token = 0 AND not_before <= ?1 ORDER BY not_before, position LIMIT ?2"};
+  Statement select_due_of_inbox_{
+      connection_,
+      "SELECT not_before, position FROM pending INDEXED BY pending_item"
+      " WHERE inbox = ?3 AND token = 0 AND not_before <= ?1 ORDER BY not_before, position LIMIT ?2"};
   Statement save_token_{connection_, "UPDATE setting SET value = ?1 WHERE name = 'lease_token'"};
-  Statement claim_{connection_, "UPDATE pending SET token = ?2, owner = ?3, lease_until = ?4, attempts = attempts + 1"
-                                " WHERE position = ?1 AND token = 0"};
-  Statement select_claimed_{connection_,
-                            "SELECT i.sequence, i.id, i.read, i.archived, i.state, n.kind, n.object_id, n.revision, n.data,"
-                            " n.created_at, n.expires_at, p.token, b.recipient, b.workspace FROM pending p"
-                            " JOIN item i ON i.inbox = p.inbox AND i.sequence = p.sequence"
-                            " JOIN notification n ON n.notification = i.notification JOIN inbox b ON b.inbox = p.inbox"
-                            " WHERE p.position = ?1"};
+  Statement claim_{connection_,
+                   "UPDATE pending SET token = ?2, owner = ?3, lease_until = ?4, attempts = attempts + 1"
+                   " WHERE position = ?1 AND token = 0"};
+  Statement select_claimed_{
+      connection_,
+      "SELECT i.sequence, i.id, i.read, i.archived, i.state, n.kind, n.object_id, n.revision, n.data,"
+      " n.created_at, n.expires_at, p.token, b.recipient, b.workspace FROM pending p"
+      " JOIN item i ON i.inbox = p.inbox AND i.sequence = p.sequence"
+      " JOIN notification n ON n.notification = i.notification JOIN inbox b ON b.inbox = p.inbox"
+      " WHERE p.position = ?1"};
   Statement renew_{connection_, "UPDATE pending SET lease_until = ?2 WHERE token = ?1 AND token <> 0"};
   Statement select_held_{connection_, "SELECT position FROM pending WHERE inbox = ?1 AND sequence = ?2 AND token = ?3"};
-  Statement release_{connection_, "UPDATE pending SET token = 0, owner = NULL, lease_until = NULL, not_before = ?2, reason = ?3"
-                                  " WHERE position = ?1"};
-  Statement select_old_{connection_, "SELECT notification FROM"
-                                     " (SELECT notification, stored_at FROM notification ORDER BY notification LIMIT ?2)"
-                                     " WHERE stored_at < ?1"};
-  Statement select_items_of_{connection_, "SELECT i.inbox, i.sequence, i.read, i.archived, i.state, b.recipient, b.workspace"
-                                          " FROM item i JOIN inbox b ON b.inbox = i.inbox WHERE i.notification = ?1"};
+  Statement release_{connection_,
+                     "UPDATE pending SET token = 0, owner = NULL, lease_until = NULL, not_before = ?2, reason = ?3"
+                     " WHERE position = ?1"};
+  Statement select_old_{connection_,
+                        "SELECT notification FROM"
+                        " (SELECT notification, stored_at FROM notification ORDER BY notification LIMIT ?2)"
+                        " WHERE stored_at < ?1"};
+  Statement select_items_of_{connection_,
+                             "SELECT i.inbox, i.sequence, i.read, i.archived, i.state, b.recipient, b.workspace"
+                             " FROM item i JOIN inbox b ON b.inbox = i.inbox WHERE i.notification = ?1"};
   Statement delete_item_{connection_, "DELETE FROM item WHERE inbox = ?1 AND sequence = ?2"};
   Statement delete_notification_{connection_, "DELETE FROM notification WHERE notification = ?1"};
-  Statement select_stats_{connection_, "SELECT (SELECT count(*) FROM pending WHERE token <> 0), (SELECT count(*) FROM pending)"};
+  Statement select_stats_{connection_,
+                          "SELECT (SELECT count(*) FROM pending WHERE token <> 0), (SELECT count(*) FROM pending)"};
   Statement select_oldest_{connection_, "SELECT stored_at FROM pending ORDER BY position LIMIT 1"};
 };
 
@@ -875,8 +703,9 @@ class SqliteInboxStore final : public InboxStore {
 
 Result<std::unique_ptr<InboxStore>, StoreError> open_sqlite_inbox_store(const SqliteOptions& options) {
   sqlite3* handle = nullptr;
-  const int code = sqlite3_open_v2(options.path.c_str(), &handle,
-                                   SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE, nullptr);
+  const int code = sqlite3_open_v2(
+      options.path.c_str(), &handle,
+      SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE, nullptr);
   if (code != SQLITE_OK) {
     StoreError error = error_of(code, options.path, sqlite3_errmsg(handle));
     sqlite3_close_v2(handle);
@@ -888,15 +717,6 @@ Result<std::unique_ptr<InboxStore>, StoreError> open_sqlite_inbox_store(const Sq
     return *std::move(error);
   }
   return std::unique_ptr<InboxStore>{std::move(store)};
-}
-
-std::string_view sqlite_inbox_schema() {
-  static const std::string schema = [] {
-    std::string all;
-    for (const char* const migration : kMigrations) all += migration;
-    return all;
-  }();
-  return schema;
 }
 
 }  // namespace fanfare::store

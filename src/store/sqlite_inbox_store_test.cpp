@@ -161,8 +161,7 @@ TEST_F(SqliteInboxStoreFile, N2AFullStoreRefusesLoudlyAndKeepsWhatItHas) {
 
 TEST_F(SqliteInboxStoreFile, TheLogIsWrittenBackWhenItHasGrown) {
   const auto store = open();
-  for (std::uint64_t number = 0; number < 3; ++number)
-    ASSERT_TRUE(run(*store, {create(number, 60'000)}).has_value());
+  for (std::uint64_t number = 0; number < 3; ++number) ASSERT_TRUE(run(*store, {create(number, 60'000)}).has_value());
   ASSERT_TRUE(store->tidy().has_value());
   std::uint64_t number = 3;
   const auto log_bytes = [&] { return std::filesystem::file_size(options.path + "-wal"); };
@@ -180,9 +179,9 @@ TEST_F(SqliteInboxStoreFile, TheSchemaCanBePrinted) {
   sql(std::string{sqlite_inbox_schema()}.c_str());
 }
 
-// A child creates and says on a pipe what was acknowledged; it is killed after a random number of acknowledgements. Everything
-// it was told must be there, once, with dense sequences and exact counts. (The page cache survives a kill: this tests recovery
-// and transactions; losing unsynced writes is the simulator's part.)
+// A child creates and says on a pipe what was acknowledged; it is killed after a random number of acknowledgements.
+// Everything it was told must be there, once, with dense sequences and exact counts. (The page cache survives a kill:
+// this tests recovery and transactions; losing unsynced writes is the simulator's part.)
 TEST_F(SqliteInboxStoreFile, N2N12WhatWasAcknowledgedSurvivesAKill) {
   Rng rng{20'260'101};
   std::uint64_t next = 0;

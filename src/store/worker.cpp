@@ -8,7 +8,9 @@
 namespace fanfare::store {
 
 Worker::Worker(std::unique_ptr<InboxStore> store, ClockFunction clock, Limits limits)
-    : store_(std::move(store)), clock_(std::move(clock)), limits_(limits), epoch_(store_->epoch()), thread_([this] { run(); }) {}
+    : store_(std::move(store)), clock_(std::move(clock)), limits_(limits), epoch_(store_->epoch()), thread_([this] {
+        run();
+      }) {}
 
 Worker::~Worker() { stop(); }
 
@@ -50,7 +52,8 @@ void Worker::run() {
       std::unique_lock lock{mutex_};
       wake_.wait(lock, [this] { return stopping_ || !queue_.empty(); });
       if (queue_.empty()) return;
-      while (!queue_.empty() && (batch.empty() || batch.size() + queue_.front().operations.size() <= limits_.batch_max)) {
+      while (!queue_.empty() &&
+             (batch.empty() || batch.size() + queue_.front().operations.size() <= limits_.batch_max)) {
         Job& job = queue_.front();
         counts.push_back(job.operations.size());
         completions.push_back(std::move(job.completion));
@@ -73,7 +76,8 @@ void Worker::run() {
       totals_.operations += batch.size();
       if (!answers) ++totals_.failed_transactions;
     }
-    auto next = answers ? std::make_move_iterator(answers->begin()) : std::move_iterator<std::vector<inbox::Answer>::iterator>{};
+    auto next = answers ? std::make_move_iterator(answers->begin())
+                        : std::move_iterator<std::vector<inbox::Answer>::iterator>{};
     for (std::size_t i = 0; i < completions.size(); ++i) {
       if (answers) {
         const auto end = next + static_cast<std::ptrdiff_t>(counts[i]);

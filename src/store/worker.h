@@ -1,7 +1,7 @@
 // Makes a synchronous inbox store asynchronous, with group commit: one thread takes what has queued up while the last
 // transaction was being written, and runs it as the next one.
-// Rule 1: completions run on the worker's thread, in the order of the operations; owners post them to their loops. They must
-//         not block.
+// Rule 1: completions run on the worker's thread, in the order of the operations; owners post them to their loops. They
+//         must not block.
 // Rule 2: every submitted operation gets exactly one completion, also at stop().
 // Rule 3: the queue is bounded; a full one refuses at once, so that a stalled disk is heard at the front door.
 #pragma once
@@ -39,15 +39,16 @@ class Worker {
   };
 
   /// The worker owns the store; its thread starts at once. `clock` outlives the worker.
-  Worker(std::unique_ptr<InboxStore> store, ClockFunction clock) : Worker(std::move(store), std::move(clock), Limits{}) {}
+  Worker(std::unique_ptr<InboxStore> store, ClockFunction clock)
+      : Worker(std::move(store), std::move(clock), Limits{}) {}
   Worker(std::unique_ptr<InboxStore> store, ClockFunction clock, Limits limits);
   /// As stop().
   ~Worker();
   Worker(const Worker&) = delete;
   Worker& operator=(const Worker&) = delete;
 
-  /// Any thread. The operations run one after the other within one transaction (that others may share). A refusal (queue
-  /// full, stopped) is reported by the completion too, before submit() returns.
+  /// Any thread. The operations run one after the other within one transaction (that others may share). A refusal
+  /// (queue full, stopped) is reported by the completion too, before submit() returns.
   void submit(std::vector<inbox::Operation> operations, Completion completion);
 
   /// Runs what is queued, then ends the thread. Later submits are refused. Idempotent; not from a completion.

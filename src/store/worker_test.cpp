@@ -62,7 +62,8 @@ TEST(Worker, WhatQueuesUpDuringATransactionSharesTheNext) {
   store.gate.count_down();
   worker.stop();
   EXPECT_EQ(store.batches, (std::vector<std::size_t>{1, 20}));
-  EXPECT_EQ(order, (std::vector<int>{0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10})) << "completions come in the order of submission";
+  EXPECT_EQ(order, (std::vector<int>{0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10}))
+      << "completions come in the order of submission";
   EXPECT_EQ(worker.totals().transactions, 2u);
   EXPECT_EQ(worker.totals().operations, 21u);
 }
@@ -141,7 +142,8 @@ TEST(Worker, ManyThreadsGetTheirOwnAnswers) {
       const InboxKey mine{Recipient{"p" + std::to_string(t)}, Workspace{"docs"}};
       for (int i = 0; i < 200; ++i) {
         std::promise<Cursor> answered;
-        worker.submit({ReadHead{mine}}, [&](auto answers) { answered.set_value(std::get<Head>(answers->front()).cursor); });
+        worker.submit({ReadHead{mine}},
+                      [&](auto answers) { answered.set_value(std::get<Head>(answers->front()).cursor); });
         EXPECT_EQ(answered.get_future().get().scope, scope_of(mine));
       }
     });

@@ -7,7 +7,8 @@
 
 namespace fanfare::inbox {
 
-EventStream::EventStream(InboxKey inbox, Limits limits) : inbox_(std::move(inbox)), limits_(limits), scope_(scope_of(inbox_)) {
+EventStream::EventStream(InboxKey inbox, Limits limits)
+    : inbox_(std::move(inbox)), limits_(limits), scope_(scope_of(inbox_)) {
   FANFARE_ASSERT(limits_.page >= 1 && limits_.page <= kPageMax);
 }
 

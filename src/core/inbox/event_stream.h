@@ -1,5 +1,5 @@
-// One live view of one inbox (an events stream, an inbox subscription) as a pure state machine: first what is unread after the
-// client's cursor, then what comes, from one consistent point.
+// One live view of one inbox (an events stream, an inbox subscription) as a pure state machine: first what is unread
+// after the client's cursor, then what comes, from one consistent point.
 // Rule 1: the owner registers for live items BEFORE start(), and feeds everything that comes from then on. [N7]
 // Rule 2: register and buffer; read the head H; pages of unread up to H; the buffer beyond H; live.
 // Rule 3: no item is sent twice, and none is left out: sequences are dense, so a hole in the live items is fetched.
@@ -34,13 +34,14 @@ struct StreamPage {
 };
 
 // What the stream wants done, in this order.
-struct WantHead {};      ///< Ask ReadHead and hand the answer to on_head().
-struct WantPage {        ///< Ask ListPage{after, up_to, limit, unread_only} and hand the answer to on_page().
+struct WantHead {};  ///< Ask ReadHead and hand the answer to on_head().
+struct WantPage {    ///< Ask ListPage{after, up_to, limit, unread_only} and hand the answer to on_page().
   Cursor after;
   Sequence up_to = 0;
   std::size_t limit = 0;
 };
-struct SendReset {       ///< The client's cursor is unknown here: it forgets what it has, and everything unread follows.
+/// The client's cursor is unknown here: it forgets what it has, and everything unread follows.
+struct SendReset {
   Cursor cursor;
 };
 struct SendItem {
@@ -88,14 +89,14 @@ class EventStream {
   InboxKey inbox_;
   Limits limits_;
   Phase phase_ = Phase::New;
-  std::optional<Cursor> after_;              ///< From start() until the first head is known.
+  std::optional<Cursor> after_;  ///< From start() until the first head is known.
   Epoch epoch_ = 0;
   std::uint32_t scope_ = 0;
-  Sequence position_ = 0;                    ///< Everything up to it has been sent, or was not unread.
+  Sequence position_ = 0;  ///< Everything up to it has been sent, or was not unread.
   Sequence paging_up_to_ = 0;
-  Sequence known_ = 0;                       ///< The newest item heard of.
-  bool head_again_ = false;                  ///< on_lost() during a head or a page.
-  std::map<Sequence, StreamItem> buffer_;    ///< Beyond position_, not yet sent.
+  Sequence known_ = 0;                     ///< The newest item heard of.
+  bool head_again_ = false;                ///< on_lost() during a head or a page.
+  std::map<Sequence, StreamItem> buffer_;  ///< Beyond position_, not yet sent.
   Counts counts_;
   bool counts_due_ = false;
 };

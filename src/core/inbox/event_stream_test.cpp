@@ -29,12 +29,13 @@ std::vector<std::string> told(const std::vector<StreamOutput>& outputs) {
     if (const auto* page = std::get_if<WantPage>(&output))
       lines.push_back("page " + std::to_string(page->after.sequence) + ".." + std::to_string(page->up_to) + " limit " +
                       std::to_string(page->limit));
-    if (const auto* reset = std::get_if<SendReset>(&output)) lines.push_back("reset@" + std::to_string(reset->cursor.sequence));
+    if (const auto* reset = std::get_if<SendReset>(&output))
+      lines.push_back("reset@" + std::to_string(reset->cursor.sequence));
     if (const auto* sent = std::get_if<SendItem>(&output))
       lines.push_back("item " + *sent->item.body + "@" + std::to_string(sent->cursor.sequence));
     if (const auto* counts = std::get_if<SendCounts>(&output))
-      lines.push_back("count " + std::to_string(counts->counts.unread) + "/" + std::to_string(counts->counts.unseen) + "@" +
-                      std::to_string(counts->cursor.sequence));
+      lines.push_back("count " + std::to_string(counts->counts.unread) + "/" + std::to_string(counts->counts.unseen) +
+                      "@" + std::to_string(counts->cursor.sequence));
   }
   return lines;
 }
@@ -75,12 +76,13 @@ TEST(EventStream, N7ResumesBehindTheCursor) {
 }
 
 TEST(EventStream, N7AnUnknownCursorIsAnsweredByAResetAndEverythingUnread) {
-  for (const Cursor& unknown : {Cursor{}, Cursor{kEpoch + 1, scope_of(kInbox), 3}, Cursor{kEpoch, scope_of(kInbox) + 1, 3},
-                                place(6), place(1)}) {
+  for (const Cursor& unknown : {Cursor{}, Cursor{kEpoch + 1, scope_of(kInbox), 3},
+                                Cursor{kEpoch, scope_of(kInbox) + 1, 3}, place(6), place(1)}) {
     EventStream stream{kInbox};
     stream.start(unknown);
     EXPECT_MARKED(stream_cursor_unknown,
-                  EXPECT_EQ(told(stream.on_head(head(5, {}, 2))), (Lines{"reset@0", "page 0..5 limit 100"})) << unknown.text());
+                  EXPECT_EQ(told(stream.on_head(head(5, {}, 2))), (Lines{"reset@0", "page 0..5 limit 100"}))
+                      << unknown.text());
   }
 }
 
@@ -98,14 +100,16 @@ TEST(EventStream, WhatTheBufferCannotHoldIsFetched) {
   stream.start(std::nullopt);
   EXPECT_MARKED(stream_buffer_full, for (Sequence n = 1; n <= 5; ++n) stream.on_item(item(n)));
   EXPECT_EQ(told(stream.on_head(head(0))), (Lines{"item 1@1", "item 2@2", "page 2..5 limit 10"}));
-  EXPECT_EQ(told(stream.on_page({{item(3), item(4), item(5)}, false})), (Lines{"item 3@3", "item 4@4", "item 5@5", "count 0/0@5"}));
+  EXPECT_EQ(told(stream.on_page({{item(3), item(4), item(5)}, false})),
+            (Lines{"item 3@3", "item 4@4", "item 5@5", "count 0/0@5"}));
 }
 
 TEST(EventStream, CountsGoOutAfterWhatIsKnownAndOnlyWhenNewer) {
   EventStream stream{kInbox};
   stream.start(std::nullopt);
   EXPECT_EQ(told(stream.on_counts({1, 1, 9})), Lines{});
-  EXPECT_EQ(told(stream.on_head(head(0, {0, 0, 8}))), Lines{"count 1/1@0"}) << "the live value was newer than the head's";
+  EXPECT_EQ(told(stream.on_head(head(0, {0, 0, 8}))), Lines{"count 1/1@0"})
+      << "the live value was newer than the head's";
   EXPECT_EQ(told(stream.on_counts({5, 5, 9})), Lines{});
   EXPECT_EQ(told(stream.on_counts({2, 1, 10})), Lines{"count 2/1@0"});
 }
@@ -128,8 +132,9 @@ TEST(EventStream, AnswersThatNobodyWaitsForAreIgnored) {
   EXPECT_EQ(told(stream.on_head(head(3))), Lines{});
 }
 
-// A store, its live items on their way to the stream (in any order, perhaps twice, perhaps lost with a word about it), and the
-// stream's questions on their way to the store. Every interleaving must send each unread item once and in order.
+// A store, its live items on their way to the stream (in any order, perhaps twice, perhaps lost with a word about it),
+// and the stream's questions on their way to the store. Every interleaving must send each unread item once and in
+// order.
 RC_GTEST_PROP(EventStream, N7NoInterleavingLosesOrDoublesAnItem, (std::uint64_t seed)) {
   Rng rng{seed};
   struct Row {

@@ -109,7 +109,8 @@ TEST(Checked, AcceptsEveryLimitAndRefusesOneBeyond) {
     std::size_t bytes_max;
     void (*set)(Intent&, std::string);
   } members[] = {
-      {"idempotency_key", kIdempotencyKeyBytesMax, [](Intent& i, std::string s) { i.key = IdempotencyKey{std::move(s)}; }},
+      {"idempotency_key", kIdempotencyKeyBytesMax,
+       [](Intent& i, std::string s) { i.key = IdempotencyKey{std::move(s)}; }},
       {"workspace", kWorkspaceBytesMax, [](Intent& i, std::string s) { i.workspace = Workspace{std::move(s)}; }},
       {"kind", kKindBytesMax, [](Intent& i, std::string s) { i.kind = Kind{std::move(s)}; }},
       {"object_id", kObjectIdBytesMax, [](Intent& i, std::string s) { i.object_id = ObjectId{std::move(s)}; }},
@@ -142,7 +143,8 @@ TEST(Checked, RefusesEmptyNamesControlCharactersAndContradictions) {
   i = intent();
   i.recipients.clear();
   EXPECT_EQ(checked(i).error().fault, InputFault::Missing);
-  for (const std::string_view bad : {std::string_view{"a\nb"}, std::string_view{"a\0b", 3}, std::string_view{"a\x7f"}}) {
+  for (const std::string_view bad :
+       {std::string_view{"a\nb"}, std::string_view{"a\0b", 3}, std::string_view{"a\x7f"}}) {
     i = intent();
     i.workspace = Workspace{bad};
     EXPECT_EQ(checked(i).error().fault, InputFault::BadCharacter);

@@ -12,13 +12,14 @@
 namespace fanfare::inbox {
 
 enum class InputFault : std::uint8_t {
-  Missing,         ///< A required member is absent, null or empty.
-  WrongType,       ///< Another JSON type, or a text that is no time where one is wanted.
-  TooLong,         ///< More bytes than the limit.
-  BadCharacter,    ///< A control character in an identifier.
-  TooMany,         ///< More entries than the limit; HTTP 413.
-  Contradiction,   ///< Two members that exclude each other: `recipient` and `recipients`, or expires_at before created_at.
-  NotJson,         ///< The text as a whole is no JSON, or no object.
+  Missing,       ///< A required member is absent, null or empty.
+  WrongType,     ///< Another JSON type, or a text that is no time where one is wanted.
+  TooLong,       ///< More bytes than the limit.
+  BadCharacter,  ///< A control character in an identifier.
+  TooMany,       ///< More entries than the limit; HTTP 413.
+  /// Two members that exclude each other: `recipient` and `recipients`, or expires_at before created_at.
+  Contradiction,
+  NotJson,  ///< The text as a whole is no JSON, or no object.
 };
 
 struct InputError {

@@ -5,8 +5,8 @@
 namespace fanfare::inbox {
 namespace {
 
-// FNV-1a with 128 bits: a few lines that will give the same value for ever. It tells a repetition from a mistake; whoever may
-// create notifications gains nothing by a collision with a key of their own.
+// FNV-1a with 128 bits: a few lines that will give the same value for ever. It tells a repetition from a mistake;
+// whoever may create notifications gains nothing by a collision with a key of their own.
 Fingerprint fnv128(std::string_view bytes) {
   __extension__ using Wide = unsigned __int128;
   constexpr Wide kPrime = (Wide{1} << 88) | 0x13b;

@@ -1,6 +1,8 @@
 // The records: what an application intends (Intent), and what lies in one person's inbox (Notification).
-// Rule 1: an intent's key makes one notification, however often it is sent; the same key with another body is a conflict. [N1]
-// Rule 2: delivered is not read. Seen is a watermark, read and archived are explicit acts, each independent of the others. [N6]
+// Rule 1: an intent's key makes one notification, however often it is sent; the same key with another body is a
+//         conflict. [N1]
+// Rule 2: delivered is not read. Seen is a watermark, read and archived are explicit acts, each independent of the
+//         others. [N6]
 #pragma once
 
 #include <array>
@@ -23,7 +25,7 @@ struct Intent {
   Workspace workspace;
   Kind kind;
   ObjectId object_id;
-  std::vector<Recipient> recipients;    ///< 1 to kRecipientsMax, sorted, none twice.
+  std::vector<Recipient> recipients;  ///< 1 to kRecipientsMax, sorted, none twice.
   std::optional<std::string> revision;
   std::string data;                     ///< Compact JSON text; empty: absent.
   std::optional<Timestamp> created_at;  ///< Absent: when it is stored.

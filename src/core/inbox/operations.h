@@ -2,7 +2,8 @@
 // vocabulary without knowing each other.
 // Rule 1: each operation is atomic; operations of one batch take effect in their order.
 // Rule 2: counts are exact at the moment of the answer, kept in the same transaction. [N6]
-// Rule 3: every step of a delivery is fenced by its claim's token: a stale token changes nothing and is counted. [N3, N4]
+// Rule 3: every step of a delivery is fenced by its claim's token: a stale token changes nothing and is counted. [N3,
+//         N4]
 #pragma once
 
 #include <cstdint>
@@ -20,7 +21,8 @@ namespace fanfare::inbox {
 
 // ---- operations
 
-/// Makes a notification with an item for each recipient, or finds the one that its key made. Answers Created or Refused.
+/// Makes a notification with an item for each recipient, or finds the one that its key made. Answers Created or
+/// Refused.
 struct Create {
   Intent intent;
   NotificationId fresh;  ///< Its id if it is new; random.
@@ -29,13 +31,13 @@ struct Create {
 /// One page of an inbox in sequence order. Answers Page.
 struct ListPage {
   InboxKey inbox;
-  std::optional<Cursor> after;      ///< Not of this store and inbox, or older than what retention left: Page::reset.
-  std::optional<Sequence> up_to;    ///< Only items up to and including this one.
-  std::size_t limit = kPageDefault; ///< 1 to kPageMax.
+  std::optional<Cursor> after;       ///< Not of this store and inbox, or older than what retention left: Page::reset.
+  std::optional<Sequence> up_to;     ///< Only items up to and including this one.
+  std::size_t limit = kPageDefault;  ///< 1 to kPageMax.
   bool unread_only = false;
-  bool archived = false;            ///< Also archived items.
+  bool archived = false;  ///< Also archived items.
   std::optional<Kind> kind;
-  bool acknowledge = false;         ///< The answer counts as shown: pending items in it become delivered.
+  bool acknowledge = false;  ///< The answer counts as shown: pending items in it become delivered.
 };
 
 /// The place behind the newest item, and the counts. Answers Head.
@@ -43,8 +45,8 @@ struct ReadHead {
   InboxKey inbox;
 };
 
-/// Acts on single items; ids of other people or of other workspaces are passed over in silence. Each of these acts shows that
-/// the person has the item: what was pending becomes delivered. Answers Marked.
+/// Acts on single items; ids of other people or of other workspaces are passed over in silence. Each of these acts
+/// shows that the person has the item: what was pending becomes delivered. Answers Marked.
 struct Mark {
   enum class Act : std::uint8_t { Read, Archive, Acknowledge } act = Act::Read;
   Recipient recipient;
@@ -52,8 +54,8 @@ struct Mark {
   std::vector<NotificationId> ids;
 };
 
-/// Acts on everything up to a place that the client has seen, never beyond it; what was pending there becomes delivered.
-/// Seen never goes back. Answers Marked, or Refused{UnknownCursor}.
+/// Acts on everything up to a place that the client has seen, never beyond it; what was pending there becomes
+/// delivered. Seen never goes back. Answers Marked, or Refused{UnknownCursor}.
 struct MarkUpTo {
   enum class Act : std::uint8_t { Read, Seen } act = Act::Read;
   InboxKey inbox;
@@ -66,13 +68,13 @@ struct LeaseToken {
   friend auto operator<=>(const LeaseToken&, const LeaseToken&) = default;
 };
 
-/// Takes pending items for publishing, longest due first (the order of creation, but for what was released), each for one
-/// worker until now + lease. Claims that have run out count as pending again. Answers Claimed.
+/// Takes pending items for publishing, longest due first (the order of creation, but for what was released), each for
+/// one worker until now + lease. Claims that have run out count as pending again. Answers Claimed.
 struct Claim {
-  std::string owner;             ///< For operators; new at each start of a worker. The token fences, not this.
-  std::size_t limit = 500;       ///< 1 to kClaimMax.
+  std::string owner;        ///< For operators; new at each start of a worker. The token fences, not this.
+  std::size_t limit = 500;  ///< 1 to kClaimMax.
   milliseconds lease{30'000};
-  std::vector<InboxKey> inboxes; ///< Only these (people with a session); empty: all.
+  std::vector<InboxKey> inboxes;  ///< Only these (people with a session); empty: all.
 };
 inline constexpr std::size_t kClaimMax = 500;
 
@@ -96,8 +98,8 @@ struct Release {
   Timestamp not_before;
 };
 
-/// Deletes notifications stored before `before`, with all their items and their idempotency keys; at most `limit` of them,
-/// so that a slice holds the store for a short time only. Answers Retained.
+/// Deletes notifications stored before `before`, with all their items and their idempotency keys; at most `limit` of
+/// them, so that a slice holds the store for a short time only. Answers Retained.
 struct Retain {
   Timestamp before;
   std::size_t limit = 1000;
@@ -121,15 +123,16 @@ struct CreatedItem {
   NotificationId id;
   Recipient recipient;
   Sequence sequence = 0;
-  Cursor cursor;      ///< The place behind this item.
+  Cursor cursor;  ///< The place behind this item.
   Timestamp created_at;
-  Counts counts;      ///< After this item.
+  Counts counts;  ///< After this item.
 };
 
 struct Created {
   NotificationId id;
   bool duplicate = false;
-  /// One for each recipient, in the intent's order; empty for a duplicate, and for what had expired before it was stored.
+  /// One for each recipient, in the intent's order; empty for a duplicate, and for what had expired before it was
+  /// stored.
   std::vector<CreatedItem> items;
 };
 
@@ -138,8 +141,8 @@ struct Page {
   /// Behind the last item. Without items: `after` if it is valid, else the head, or the begin if `kind` hid something.
   Cursor cursor;
   Counts counts;
-  bool reset = false;  ///< `after` was unknown, and the page begins at the beginning.
-  bool more = false;   ///< There are further items that match.
+  bool reset = false;              ///< `after` was unknown, and the page begins at the beginning.
+  bool more = false;               ///< There are further items that match.
   std::uint64_t acknowledged = 0;  ///< Items that this answer delivered, by ListPage::acknowledge.
 };
 
@@ -154,8 +157,8 @@ struct Head {
 bool is_known(const Cursor& cursor, const Head& head);
 
 struct Marked {
-  std::uint64_t changed = 0;          ///< Items that this act made read, archived, delivered or seen.
-  std::vector<InboxChange> inboxes;   ///< Those that hold any of the items named, changed or not; sorted by workspace.
+  std::uint64_t changed = 0;         ///< Items that this act made read, archived, delivered or seen.
+  std::vector<InboxChange> inboxes;  ///< Those that hold any of the items named, changed or not; sorted by workspace.
 };
 
 struct Claimed {

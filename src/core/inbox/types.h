@@ -17,7 +17,8 @@ using IdempotencyKey = Strong<struct IdempotencyKeyTag>;  ///< Names an intent o
 using Recipient = Strong<struct RecipientTag>;            ///< A person: the token's `sub`.
 using Workspace = Strong<struct WorkspaceTag>;            ///< "docs"
 using Kind = Strong<struct KindTag>;                      ///< "document.ready"
-using ObjectId = Strong<struct ObjectIdTag>;              ///< What the notification is about, in the application's terms.
+/// What the notification is about, in the application's terms.
+using ObjectId = Strong<struct ObjectIdTag>;
 
 /// Names what Create made, or one person's item of it. With one recipient both are the same id.
 struct NotificationId : Uuid {
@@ -39,7 +40,8 @@ struct InboxKey {
   friend auto operator<=>(const InboxKey&, const InboxKey&) = default;
 };
 
-// Bytes of UTF-8. The numbers are ours: generous for identifiers, and small enough that a batch of 1,000 fits in memory.
+// Bytes of UTF-8. The numbers are ours: generous for identifiers, and small enough that a batch of 1,000 fits in
+// memory.
 inline constexpr std::size_t kIdempotencyKeyBytesMax = 255;
 inline constexpr std::size_t kRecipientBytesMax = 255;
 inline constexpr std::size_t kWorkspaceBytesMax = 128;

@@ -40,14 +40,16 @@ std::string_view name(EventFault fault) {
   return "";
 }
 
-Result<Event, EventFault> read_event(const ReceivedMessage& message, const EventRules& rules, wire::json::Reader& reader) {
+Result<Event, EventFault> read_event(const ReceivedMessage& message, const EventRules& rules,
+                                     wire::json::Reader& reader) {
   if (const std::string_view trigger = attribute(message, rules.trigger_attribute); !trigger.empty())
     return Event{Trigger{trigger}, std::string{message.body},
                  first_usable(attribute(message, rules.event_id_attribute), message.message_id, {})};
 
   const auto root = reader.parse(message.body);
-  if (!root) return root.error().reason == wire::json::Reason::NumberOutOfRange ? EventFault::MissingTrigger
-                                                                                : EventFault::MalformedJson;
+  if (!root)
+    return root.error().reason == wire::json::Reason::NumberOutOfRange ? EventFault::MissingTrigger
+                                                                       : EventFault::MalformedJson;
   if (string_member(*root, "Type") != "Notification") return EventFault::MissingTrigger;
   const auto payload = root->find("Message");
   const std::string_view trigger = envelope_attribute(*root, rules.trigger_attribute);

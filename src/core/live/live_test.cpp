@@ -29,7 +29,8 @@ struct Registry {
     EXPECT_TRUE(id.has_value());
     return id ? *id : SubscriptionId{};
   }
-  Published publish(std::string_view trigger, std::string_view payload, std::string_view id = "", Timestamp now = at(0s)) {
+  Published publish(std::string_view trigger, std::string_view payload, std::string_view id = "",
+                    Timestamp now = at(0s)) {
     return pubsub.publish(event(trigger, payload, id), now);
   }
   std::vector<std::string> take(SubscriptionId id) {
@@ -200,7 +201,8 @@ TEST(DuplicateWindow, L8HoldsABoundedNumberOfIds) {
 
 TEST(PubSub, L9ADisconnectedSubscriberDoesNotTouchTheOthers) {
   Registry r;
-  const auto slow = r.subscribe({"ready"}, {}, {.bytes_max = 2 * (kBufferedEventBytes + 7), .policy = SlowConsumer::Disconnect});
+  const auto slow =
+      r.subscribe({"ready"}, {}, {.bytes_max = 2 * (kBufferedEventBytes + 7), .policy = SlowConsumer::Disconnect});
   const auto fast = r.subscribe({"ready"});
   for (int n = 1; n <= 2; ++n) EXPECT_EQ(r.publish("ready", R"({"n":1})").matches.size(), 2u);
   const Published third = r.publish("ready", R"({"n":3})");
@@ -219,7 +221,8 @@ TEST(PubSub, L9ADisconnectedSubscriberDoesNotTouchTheOthers) {
 
 TEST(PubSub, L9DropOldestKeepsTheNewestAndSaysHowManyWent) {
   Registry r;
-  const auto slow = r.subscribe({"ready"}, {}, {.bytes_max = 2 * (kBufferedEventBytes + 7), .policy = SlowConsumer::DropOldest});
+  const auto slow =
+      r.subscribe({"ready"}, {}, {.bytes_max = 2 * (kBufferedEventBytes + 7), .policy = SlowConsumer::DropOldest});
   for (const char* payload : {R"({"n":1})", R"({"n":2})", R"({"n":3})"}) r.publish("ready", payload);
   Taken taken = r.pubsub.take(slow, 1);
   ASSERT_EQ(taken.events.size(), 1u);
@@ -339,7 +342,8 @@ TEST(Filter, ValuesDoNotRunIntoEachOther) {
 TEST(Filter, TwoTermsOnOneMemberMustBothHold) {
   Registry r;
   const auto never = r.subscribe({"ready"}, Filter{{{"a", MatchValue::text("x")}, {"a", MatchValue::text("y")}}});
-  const auto twice = r.subscribe({"ready"}, Filter{{{"a", MatchValue::text("1")}, {"a", MatchValue::number(std::int64_t{1})}}});
+  const auto twice =
+      r.subscribe({"ready"}, Filter{{{"a", MatchValue::text("1")}, {"a", MatchValue::number(std::int64_t{1})}}});
   r.publish("ready", R"({"a":"x"})");
   r.publish("ready", R"({"a":1})");
   EXPECT_THAT(r.take(never), IsEmpty());
@@ -375,7 +379,8 @@ TEST(ReadEvent, L2TheAttributeNameIsConfigurable) {
   EXPECT_EQ(read_event({"{}", attributes, "m-1"}, {}, reader).error(), EventFault::MissingTrigger);
 }
 
-constexpr const char* kEnvelope = R"({"Type":"Notification","MessageId":"sns-1","TopicArn":"arn:aws:sns:us-east-1:000000000000:t",
+constexpr const char* kEnvelope =
+    R"({"Type":"Notification","MessageId":"sns-1","TopicArn":"arn:aws:sns:us-east-1:000000000000:t",
   "Message":"{\"a\":\"\\u00e9\"}","MessageAttributes":{"SQSPubSubTriggerName":{"Type":"String","Value":"document.ready"}}})";
 
 TEST(ReadEvent, L2OpensAnSnsEnvelope) {
@@ -403,11 +408,11 @@ TEST(ReadEvent, L8TheEventIdAttributeGoesFirst) {
   const std::string long_id(kEventIdBytesMax + 1, 'x');
   const MessageAttribute overlong[] = {{"SQSPubSubTriggerName", "t"}, {"FanfareEventId", long_id}};
   EXPECT_EQ(read_event({"{}", overlong, "sqs-1"}, {}, reader)->id, EventId{"sqs-1"});
-  const auto enveloped = read_event(
-      {R"({"Type":"Notification","MessageId":"sns-1","Message":"{}","MessageAttributes":{
+  const auto enveloped = read_event({R"({"Type":"Notification","MessageId":"sns-1","Message":"{}","MessageAttributes":{
          "SQSPubSubTriggerName":{"Type":"String","Value":"t"},"FanfareEventId":{"Type":"String","Value":"job-8"}}})",
-       {}, "sqs-1"},
-      {}, reader);
+                                     {},
+                                     "sqs-1"},
+                                    {}, reader);
   EXPECT_EQ(enveloped->id, EventId{"job-8"});
 }
 

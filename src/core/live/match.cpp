@@ -7,12 +7,14 @@
 namespace fanfare::live {
 namespace {
 
-// Whole numbers and others have keys of their own form, so that 1, 1.0 and 10e-1 are one key and no two numbers share one.
+// Whole numbers and others have keys of their own form, so that 1, 1.0 and 10e-1 are one key and no two numbers share
+// one.
 std::string integer_key(std::int64_t value) { return "i" + std::to_string(value); }
 
 std::string number_key(double value) {
   // Both bounds are exact doubles; 2^63 itself is outside.
-  if (value >= -0x1p63 && value < 0x1p63 && std::trunc(value) == value) return integer_key(static_cast<std::int64_t>(value));
+  if (value >= -0x1p63 && value < 0x1p63 && std::trunc(value) == value)
+    return integer_key(static_cast<std::int64_t>(value));
   return "d" + std::to_string(std::bit_cast<std::uint64_t>(value));
 }
 

@@ -1,6 +1,6 @@
 // How a subscription's arguments are compared with an event's payload.
-// Rule 1: equality by GraphQL value: ID and String equal a JSON string or a JSON integer of the same spelling; Int and Float
-//         compare as numbers (1 equals 1.0); enums by name, which is a Text here; Boolean equals true or false.
+// Rule 1: equality by GraphQL value: ID and String equal a JSON string or a JSON integer of the same spelling; Int and
+//         Float compare as numbers (1 equals 1.0); enums by name, which is a Text here; Boolean equals true or false.
 // Rule 2: a null or absent argument is no term: it matches all. A null or absent payload member equals no term.
 #pragma once
 

@@ -28,7 +28,8 @@ struct Observation {
   std::string trigger;
   std::string message_id;
   std::size_t listeners = 0;
-  std::string_view category;  ///< "", "duplicate", "no_listener", "missing_trigger", "malformed_json", "overflow", "closed".
+  /// "", "duplicate", "no_listener", "missing_trigger", "malformed_json", "overflow", "closed".
+  std::string_view category;
 };
 
 /// What publish() amounted to: Receive, then Dispatch or Validation, then one ListenerFailure if buffers overflowed.

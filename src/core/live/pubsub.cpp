@@ -108,7 +108,7 @@ struct Placement {
   Triggers::value_type* trigger;  ///< Nodes of unordered maps do not move.
   Shape* shape;
   Buckets::value_type* bucket;
-  std::uint32_t position;         ///< Of the entry in its bucket.
+  std::uint32_t position;  ///< Of the entry in its bucket.
 };
 
 /// Events in order, taken from the front. Idle, it holds no memory of its own.
@@ -355,7 +355,8 @@ PubSub::PubSub(PubSub&&) noexcept = default;
 PubSub& PubSub::operator=(PubSub&&) noexcept = default;
 PubSub::~PubSub() = default;
 
-Result<SubscriptionId, SubscribeError> PubSub::subscribe(std::span<const Trigger> triggers, Filter filter, BufferRules rules) {
+Result<SubscriptionId, SubscribeError> PubSub::subscribe(std::span<const Trigger> triggers, Filter filter,
+                                                         BufferRules rules) {
   State& s = *state_;
   if (s.closed) return SubscribeError::Closed;
   if (triggers.empty()) return SubscribeError::NoTrigger;

@@ -1,10 +1,12 @@
 // The pub/sub registry: who waits for which trigger with which arguments, and what is buffered for whom.
-// Rule 1: an event visits its matching subscribers only: trigger, then one hash lookup for each set of argument paths in use.
-// Rule 2: publish() puts the event into each matching subscriber's buffer before it returns; then the message may be deleted.
-//         It promises nothing about a browser. [L7]
+// Rule 1: an event visits its matching subscribers only: trigger, then one hash lookup for each set of argument paths
+//         in use.
+// Rule 2: publish() puts the event into each matching subscriber's buffer before it returns; then the message may be
+//         deleted. It promises nothing about a browser. [L7]
 // Rule 3: a full buffer concerns its own subscriber only: it loses its oldest events (counted) or is cut off. [L9]
 // Rule 4: unsubscribe removes that id and nothing else. [L3]
-// Rule 5: an event without a listener is deletable; a malformed one is not; a duplicate reaches nobody and is deletable. [L5, L6, L8]
+// Rule 5: an event without a listener is deletable; a malformed one is not; a duplicate reaches nobody and is
+//         deletable. [L5, L6, L8]
 // Rule 6: no I/O, clock, thread or callback. Not thread-safe: a loop owns a registry of its own.
 #pragma once
 
@@ -52,9 +54,9 @@ enum class SubscribeError {
 };
 
 enum class Acceptance : std::uint8_t {
-  Accepted,      ///< In the buffer.
-  DroppedOldest, ///< In the buffer (or too large for it), at the cost of older events.
-  Overflowed,    ///< Policy Disconnect: the buffer is gone and the subscription waits for its unsubscribe().
+  Accepted,       ///< In the buffer.
+  DroppedOldest,  ///< In the buffer (or too large for it), at the cost of older events.
+  Overflowed,     ///< Policy Disconnect: the buffer is gone and the subscription waits for its unsubscribe().
 };
 
 struct Match {
@@ -95,7 +97,7 @@ struct NamedScalar {
 /// Totals since the start, for metrics.
 struct Counters {
   std::uint64_t received = 0;
-  std::uint64_t dispatched = 0;         ///< Events with at least one match.
+  std::uint64_t dispatched = 0;  ///< Events with at least one match.
   std::uint64_t without_listener = 0;
   std::uint64_t duplicates = 0;
   std::uint64_t malformed = 0;
@@ -115,7 +117,8 @@ class PubSub {
   ~PubSub();
 
   /// From now on events of any of these triggers that match the filter are buffered. A trigger named twice counts once.
-  Result<SubscriptionId, SubscribeError> subscribe(std::span<const Trigger> triggers, Filter filter, BufferRules rules = {});
+  Result<SubscriptionId, SubscribeError> subscribe(std::span<const Trigger> triggers, Filter filter,
+                                                   BufferRules rules = {});
 
   /// False: there is no such subscription (any more). What was buffered for it is gone.
   bool unsubscribe(SubscriptionId id);
@@ -123,13 +126,15 @@ class PubSub {
   /// Parses the payload once, for validity and for the members that filters on this trigger name.
   Published publish(SharedEvent event, Timestamp now);
 
-  /// The same for a publisher inside the process that vouches for the payload: a filter sees `members` and nothing else.
+  /// The same for a publisher inside the process that vouches for the payload: a filter sees `members` and nothing
+  /// else.
   Published publish_known(SharedEvent event, std::span<const NamedScalar> members, Timestamp now);
 
   /// Removes and returns up to `events_max` of the oldest buffered events. Empty for an unknown id.
   Taken take(SubscriptionId id, std::size_t events_max = SIZE_MAX);
 
-  /// Ends everything: later subscribe() and publish() say Closed. Returns the subscriptions that were there, oldest slot first.
+  /// Ends everything: later subscribe() and publish() say Closed. Returns the subscriptions that were there, oldest
+  /// slot first.
   std::vector<SubscriptionId> close();
 
   [[nodiscard]] bool closed() const;

@@ -38,8 +38,9 @@ MatchValue match_value(const std::string& tagged) {
   const std::string value = tagged.substr(2);
   switch (tagged[0]) {
     case 't': return MatchValue::text(value);
-    case 'n': return value.find('.') == std::string::npos ? MatchValue::number(std::int64_t{std::stoll(value)})
-                                                          : MatchValue::number(std::stod(value));
+    case 'n':
+      return value.find('.') == std::string::npos ? MatchValue::number(std::int64_t{std::stoll(value)})
+                                                  : MatchValue::number(std::stod(value));
     default: return MatchValue::boolean(value == "true");
   }
 }
@@ -88,7 +89,8 @@ RC_GTEST_PROP(PubSub, MatchingEqualsBruteForce, (std::uint64_t seed)) {
       for (auto& [id, subscription] : model) {
         if (!subscription.triggers.contains(trigger)) continue;
         const bool all = std::all_of(subscription.terms.begin(), subscription.terms.end(), [&](const auto& term) {
-          const wire::json::Value* member = term.first == "z.w" ? parsed->find("z")->find("w") : parsed->find(term.first);
+          const wire::json::Value* member =
+              term.first == "z.w" ? parsed->find("z")->find("w") : parsed->find(term.first);
           return equal_by_value(member, term.second);
         });
         if (!all) continue;
