@@ -205,9 +205,18 @@ def check_tree(root, files, texts):
                 )
         if text.startswith("#!") and not os.access(os.path.join(root, path), os.X_OK) and not path.endswith(".patch"):
             findings.append(f"{path} opens with #! but is not executable: chmod +x {path}")
+    findings += check_frame(files)
     findings += check_decisions(files)
     findings += check_layers(files, texts)
     return findings
+
+
+def check_frame(files):
+    """The files that everything outside counts on; a careless commit must not take them along."""
+    if "CMakePresets.json" not in files:
+        return []  # not the repository: a small tree of tidy_test.py
+    frame = ("run", "test", ".ci/run", "README.md", "ARCHITECTURE.md", "HACKING.md", "LICENSE", "tests/LAYERS")
+    return [f"{path} is gone: bring it back, git log -- {path}" for path in frame if path not in files]
 
 
 def check_decisions(files):

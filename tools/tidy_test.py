@@ -146,6 +146,15 @@ class Tidy(unittest.TestCase):
         self.write("docs/adr/Why.md", "# Why\n")
         self.refuses("docs/adr/Why.md is not numbered")
 
+    def test_the_frame_stays(self):
+        for path in ("run", "test", ".ci/run", "tests/LAYERS"):
+            self.write(path, "# Words.\n")
+        for path in ("README.md", "ARCHITECTURE.md", "HACKING.md", "LICENSE", "CMakePresets.json"):
+            self.write(path, "Words.\n")
+        self.fine()
+        os.remove(os.path.join(self.root, ".ci/run"))
+        self.refuses(".ci/run is gone: bring it back")
+
     def test_a_dead_link_is_refused(self):
         self.write("docs/a.md", "See [there](../src/gone.h).\n")
         self.refuses("docs/a.md:1 links to ../src/gone.h, which is not there: mend the link")
