@@ -54,14 +54,17 @@ HeadScanner::Event HeadScanner::fail(int status, std::string_view reason) {
 HeadScanner::Event HeadScanner::advance(std::string_view buffer, const Limits& limits) {
   if (buffer.size() > kHeadBytesMax) buffer = buffer.substr(0, kHeadBytesMax);
   while (!in_fields_) {
+    if (line_begin_ < buffer.size()) {
+      // Said at once: who sends TLS to a plain port would else wait for an answer that never comes.
+      const char first = buffer[line_begin_];
+      if (!has(kTokenCharacters, first) && first != '\r' && first != '\n') {
+        return fail(400, "the first byte belongs to no HTTP message; is TLS sent to a port without TLS?");
+      }
+    }
     const auto* found = static_cast<const char*>(std::memchr(buffer.data() + scanned_, '\n', buffer.size() - scanned_));
     const auto line_end = found != nullptr ? static_cast<std::size_t>(found - buffer.data()) : buffer.size();
     if (line_end - line_begin_ > limits.start_line_bytes_max) return fail(414, "the start line is too long");
     if (found == nullptr) {
-      // Said at once: who sends TLS to a plain port would else wait for an answer that never comes.
-      if (line_end > line_begin_ && !has(kTokenCharacters, buffer[line_begin_]) && buffer[line_begin_] != '\r') {
-        return fail(400, "the first byte belongs to no HTTP message; is TLS sent to a port without TLS?");
-      }
       scanned_ = buffer.size();
       return Event::NeedMore;
     }

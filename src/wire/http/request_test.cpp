@@ -273,7 +273,7 @@ TEST(RequestParser, BrokenStartLinesAndHostsAreRefused) {
       {"GET /\r\n", 400, "HTTP version"},
       {"GET / \r\n", 400, "HTTP version"},
       {"GET\r\n", 400, "method and a space"},
-      {" / HTTP/1.1\r\n", 400, "method and a space"},
+      {" / HTTP/1.1\r\n", 400, "first byte"},
       {"G(T / HTTP/1.1\r\n", 400, "method and a space"},
       {"GET  / HTTP/1.1\r\n", 400, "target"},
       {"GET / HTTP/1.1 \r\n", 400, "HTTP version"},

@@ -382,7 +382,7 @@ ResponseParser::State ResponseParser::parse_body(std::string_view buffer) {
 
 ResponseParser::State ResponseParser::close(std::string_view buffer) {
   // Whatever is whole is worth as much as before.
-  const auto state = phase_ == Phase::Complete ? State::NeedMore : parse(buffer);
+  const auto state = parse(buffer);
   if (state != State::NeedMore) return state;
   if (phase_ == Phase::Body && framing_ == Framing::UntilClose)
     return complete(buffer, buffer.substr(scanner_.end()), buffer.size());

@@ -100,7 +100,10 @@ Writer& Writer::unsigned_integer(std::uint64_t value) {
 Writer& Writer::real(double value) {
   if (!std::isfinite(value)) return null();
   char digits[32];
-  const auto written = std::to_chars(digits, digits + sizeof digits, value);
+  // Beyond 2^53 always with an exponent: the shortest digits, padded with zeros, would read as another integer.
+  const auto written = std::fabs(value) > 0x1p53
+                           ? std::to_chars(digits, digits + sizeof digits, value, std::chars_format::scientific)
+                           : std::to_chars(digits, digits + sizeof digits, value);
   return raw({digits, static_cast<std::size_t>(written.ptr - digits)});
 }
 

@@ -37,6 +37,7 @@ TEST(Writer, DoublesReadBackAsTheSame) {
   };
   EXPECT_EQ(written(0.1), "0.1");
   EXPECT_EQ(written(1e300), "1e+300");
+  EXPECT_EQ(written(6666633133366665216.0), "6.666633133366665e+18") << "as digits it would be another integer";
   EXPECT_EQ(written(std::numeric_limits<double>::infinity()), "null");
   EXPECT_EQ(written(std::nan("")), "null");
   for (double value : {1.0 / 3, 5e-324, -0.0, 1.7976931348623157e308})

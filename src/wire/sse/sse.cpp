@@ -27,7 +27,7 @@ void append_line(std::string& out, std::string_view field, std::string_view valu
   const auto begin = out.size();
   out.append(value);
   for (auto at = begin; at < out.size(); ++at) {
-    if (out[at] == '\r' || out[at] == '\n' || out[at] == '\0') out[at] = ' ';
+    if (out[at] == '\r' || out[at] == '\n' || (out[at] == '\0' && field == "id")) out[at] = ' ';
   }
   out.push_back('\n');
 }
