@@ -31,8 +31,8 @@ endif()
 
 set_property(GLOBAL PROPERTY FANFARE_MODULES "")
 
-# `cmake --build --preset asan --target fanfare_tests` builds every test program and nothing else. A test program that
-# fanfare_module() does not make joins by add_dependencies(fanfare_tests <target>).
+# `cmake --build --preset asan --target fanfare_tests` builds every test program and nothing else: those of the modules,
+# and every program that is made in tests/, scenarios/ or sim/.
 if(FANFARE_TESTS)
   add_custom_target(fanfare_tests)
 endif()
@@ -151,8 +151,34 @@ function(fanfare_module module)
   set_property(GLOBAL APPEND_STRING PROPERTY FANFARE_MODULES "{${entry}}\n")
 endfunction()
 
+function(_fanfare_programs_below folder out)
+  set(found "")
+  get_property(targets DIRECTORY "${folder}" PROPERTY BUILDSYSTEM_TARGETS)
+  foreach(target ${targets})
+    get_target_property(type ${target} TYPE)
+    if(type STREQUAL "EXECUTABLE")
+      list(APPEND found ${target})
+    endif()
+  endforeach()
+  get_property(folders DIRECTORY "${folder}" PROPERTY SUBDIRECTORIES)
+  foreach(below ${folders})
+    _fanfare_programs_below("${below}" found_below)
+    list(APPEND found ${found_below})
+  endforeach()
+  set(${out} "${found}" PARENT_SCOPE)
+endfunction()
+
 # Writes <build>/modules.json, which the architecture guards read.
 function(fanfare_finish_modules)
+  get_property(folders DIRECTORY "${PROJECT_SOURCE_DIR}" PROPERTY SUBDIRECTORIES)
+  foreach(folder ${folders})
+    if(FANFARE_TESTS AND folder MATCHES "/(tests|scenarios|sim)$")
+      _fanfare_programs_below("${folder}" programs)
+      foreach(program ${programs})
+        add_dependencies(fanfare_tests ${program})
+      endforeach()
+    endif()
+  endforeach()
   get_property(modules GLOBAL PROPERTY FANFARE_MODULES)
   string(STRIP "${modules}" modules)
   string(REPLACE "\n" ",\n" modules "${modules}")
