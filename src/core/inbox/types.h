@@ -51,6 +51,7 @@ inline constexpr std::size_t kRevisionBytesMax = 128;
 inline constexpr std::size_t kDataBytesMax = 64 * 1024;  ///< As compact JSON.
 inline constexpr std::size_t kRecipientsMax = 1000;      ///< Of one notification.
 inline constexpr std::size_t kBatchMax = 1000;           ///< Notifications of one batch, before fan-out.
+inline constexpr std::size_t kFanOutMax = 10'000;        ///< Items of one request: a transaction holds up all others.
 inline constexpr std::size_t kIdsMax = 1000;             ///< Of one read, archive or acknowledge.
 inline constexpr std::size_t kPageMax = 200;
 inline constexpr std::size_t kPageDefault = 50;
