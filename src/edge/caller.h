@@ -37,8 +37,8 @@ class TokenVerifier {
   virtual Result<Caller, TokenError> verify(std::string_view token, Timestamp now) const = 0;
 };
 
-/// Development mode only: `dev:alice:docs,team2` is the person alice in the workspaces docs and team2; `dev-service` may
-/// create notifications.
+/// Development mode only: `dev:alice:docs,team2` is the person alice in the workspaces docs and team2; `dev-service`
+/// may create notifications.
 class DevelopmentTokens final : public TokenVerifier {
  public:
   Result<Caller, TokenError> verify(std::string_view token, Timestamp now) const override;

@@ -1,6 +1,6 @@
 #include "edge/events.h"
 
-#include <algorithm>
+#include <utility>
 
 #include "base/assert.h"
 #include "edge/notification_body.h"
@@ -33,7 +33,8 @@ void add_created(std::vector<LiveChange>& changes, const inbox::Create& create, 
 
 }  // namespace
 
-std::vector<LiveChange> live_changes(std::span<const inbox::Operation> operations, std::span<const inbox::Answer> answers) {
+std::vector<LiveChange> live_changes(std::span<const inbox::Operation> operations,
+                                     std::span<const inbox::Answer> answers) {
   FANFARE_ASSERT(operations.size() == answers.size());
   std::vector<LiveChange> changes;
   for (std::size_t i = 0; i < answers.size(); ++i) {
@@ -46,7 +47,8 @@ std::vector<LiveChange> live_changes(std::span<const inbox::Operation> operation
   return changes;
 }
 
-std::vector<SessionAction> EventSessions::open(SessionId id, inbox::InboxKey inbox, std::optional<inbox::Cursor> after) {
+std::vector<SessionAction> EventSessions::open(SessionId id, inbox::InboxKey inbox,
+                                               std::optional<inbox::Cursor> after) {
   const auto [session, fresh] = sessions_.try_emplace(id, inbox);
   FANFARE_ASSERT(fresh);
   watchers_[std::move(inbox)].push_back(id);
@@ -101,8 +103,13 @@ void EventSessions::translate(SessionId id, std::vector<inbox::StreamOutput> out
                               std::vector<SessionAction>& actions) const {
   const inbox::InboxKey& key = sessions_.at(id).inbox();
   std::string text;
+  // What was said before a question is written before its answer can come.
+  const auto flush = [&] {
+    if (!text.empty()) actions.push_back(SessionWrite{id, std::exchange(text, {})});
+  };
   for (const inbox::StreamOutput& output : outputs) {
     if (std::holds_alternative<inbox::WantHead>(output)) {
+      flush();
       actions.push_back(SessionAsk{id, inbox::ReadHead{key}});
     } else if (const auto* want = std::get_if<inbox::WantPage>(&output)) {
       inbox::ListPage list;
@@ -111,6 +118,7 @@ void EventSessions::translate(SessionId id, std::vector<inbox::StreamOutput> out
       list.up_to = want->up_to;
       list.limit = want->limit;
       list.unread_only = true;
+      flush();
       actions.push_back(SessionAsk{id, std::move(list)});
     } else if (const auto* reset = std::get_if<inbox::SendReset>(&output)) {
       wire::sse::append_event(text, "reset", "{}", reset->cursor.text());
@@ -124,7 +132,7 @@ void EventSessions::translate(SessionId id, std::vector<inbox::StreamOutput> out
       wire::sse::append_event(text, "count", data, counts->cursor.text());
     }
   }
-  if (!text.empty()) actions.push_back(SessionWrite{id, std::move(text)});
+  flush();
 }
 
 std::string_view keep_alive_comment() { return ":\n\n"; }

@@ -1,6 +1,8 @@
 // GET /v1/events: all events streams of one loop, from changes of inboxes to bytes of server-sent events.
-// Rule 1: an inbox::EventStream decides what goes out and in which order; this adds who listens to which inbox, and the text.
-// Rule 2: the owner calls open() before it asks for anything, and on_change() for every change committed after that. [N7]
+// Rule 1: an inbox::EventStream decides what goes out and in which order; this adds who listens to which inbox, and the
+//         text.
+// Rule 2: the owner calls open() before it asks for anything, and on_change() for every change committed after that.
+//         [N7]
 // Rule 3: no I/O, clock or thread. Not thread-safe: one a loop.
 //
 //   id: 9f86d081884c7d65-a1b2c3d4-2a
@@ -30,9 +32,10 @@ struct LiveChange {
   inbox::Counts counts;
 };
 
-/// In commit order; for operations and their answers as the store gave them. Items of one notification share nothing but
-/// are encoded once each.
-std::vector<LiveChange> live_changes(std::span<const inbox::Operation> operations, std::span<const inbox::Answer> answers);
+/// In commit order; for operations and their answers as the store gave them. Items of one notification share nothing
+/// but are encoded once each.
+std::vector<LiveChange> live_changes(std::span<const inbox::Operation> operations,
+                                     std::span<const inbox::Answer> answers);
 
 /// Given out by the owner; names one connection.
 using SessionId = std::uint64_t;

@@ -33,8 +33,7 @@ Result<std::string, InputError> text_of(std::string_view member, const Value& va
 template <class Name>
 std::optional<InputError> read_name(const Value& object, std::string_view member, Name& into) {
   const Value* const value = present(object, member);
-  if (value == nullptr)
-    return InputError{InputFault::Missing, std::string{member} + ": is missing; a text is needed"};
+  if (value == nullptr) return InputError{InputFault::Missing, std::string{member} + ": is missing; a text is needed"};
   auto text = text_of(member, *value);
   if (!text) return text.error();
   into = Name{*std::move(text)};

@@ -21,7 +21,8 @@ Row row_of(ProblemType type) {
       return {"urn:fanfare:problem:scope-not-allowed", 403, "The token does not allow this call"};
     case ProblemType::OriginNotAllowed:
       return {"urn:fanfare:problem:origin-not-allowed", 403, "The page's origin is not allowed"};
-    case ProblemType::BadInput: return {"urn:fanfare:problem:bad-input", 400, "A member or parameter is missing or wrong"};
+    case ProblemType::BadInput:
+      return {"urn:fanfare:problem:bad-input", 400, "A member or parameter is missing or wrong"};
     case ProblemType::BadJson: return {"urn:fanfare:problem:bad-json", 400, "The body is no JSON object"};
     case ProblemType::UnknownCursor:
       return {"urn:fanfare:problem:unknown-cursor", 400, "The cursor does not belong to this inbox"};

@@ -23,7 +23,19 @@ struct Problem {
   std::string detail;
 };
 
-enum class Route : std::uint8_t { Create, CreateBatch, List, Counts, Read, Archive, Acknowledge, ReadAll, Seen, Events, Later };
+enum class Route : std::uint8_t {
+  Create,
+  CreateBatch,
+  List,
+  Counts,
+  Read,
+  Archive,
+  Acknowledge,
+  ReadAll,
+  Seen,
+  Events,
+  Later
+};
 
 struct RouteRow {
   std::string_view path;
@@ -76,7 +88,8 @@ Problem problem_of(const inbox::InputError& error) { return {problem_of(error.fa
 Problem problem_of(inbox::Refusal refusal) {
   switch (refusal) {
     case inbox::Refusal::KeyConflict:
-      return {ProblemType::KeyConflict, "idempotency_key: was used with another body; send that body, or take a new key"};
+      return {ProblemType::KeyConflict,
+              "idempotency_key: was used with another body; send that body, or take a new key"};
     case inbox::Refusal::UnknownCursor:
       return {ProblemType::UnknownCursor, "up_to: is no cursor of this inbox; take the `cursor` of a list answer"};
   }
@@ -96,11 +109,12 @@ Result<Value, Problem> parse_object(std::string_view body) {
 Result<const Value*, Problem> list_member(const Value& object, std::string_view member, std::size_t entries_max) {
   const Value* const list = object.find(member);
   if (list == nullptr || !list->is_array())
-    return Problem{ProblemType::BadInput, std::string{member} + ": must be a list of at most " +
-                                              std::to_string(entries_max) + " entries"};
+    return Problem{ProblemType::BadInput,
+                   std::string{member} + ": must be a list of at most " + std::to_string(entries_max) + " entries"};
   if (list->size() > entries_max)
     return Problem{ProblemType::TooManyEntries, std::string{member} + ": " + std::to_string(list->size()) +
-                                                    " entries, at most " + std::to_string(entries_max) + " are accepted"};
+                                                    " entries, at most " + std::to_string(entries_max) +
+                                                    " are accepted"};
   return list;
 }
 
@@ -125,7 +139,8 @@ class Handling {
       case Route::Events: return events();
       case Route::Later: break;
     }
-    return Problem{ProblemType::NotImplemented, std::string{request_.path} + ": presence and signals are not served yet"};
+    return Problem{ProblemType::NotImplemented,
+                   std::string{request_.path} + ": presence and signals are not served yet"};
   }
 
  private:
@@ -324,7 +339,7 @@ void append_created(wire::json::Writer& writer, const inbox::Created& created) {
 
 }  // namespace
 
-Rest::Rest(RestRules rules, const TokenVerifier& verifier) : rules_(std::move(rules)), verifier_(verifier) {}
+Rest::Rest(RestRules rules, const TokenVerifier& verifier) : rules_(std::move(rules)), verifier_(&verifier) {}
 
 bool Rest::owns(std::string_view path) { return path == "/v1" || path.substr(0, 4) == "/v1/"; }
 
@@ -347,7 +362,8 @@ Response Rest::problem(ProblemType type, std::string_view detail, std::string_vi
   response.headers.emplace_back("Content-Type", "application/problem+json");
   response.headers.emplace_back("Cache-Control", "no-store");
   if (type == ProblemType::NoToken) response.headers.emplace_back("WWW-Authenticate", "Bearer");
-  if (type == ProblemType::BadToken) response.headers.emplace_back("WWW-Authenticate", "Bearer error=\"invalid_token\"");
+  if (type == ProblemType::BadToken)
+    response.headers.emplace_back("WWW-Authenticate", "Bearer error=\"invalid_token\"");
   if (type == ProblemType::StorageUnavailable || type == ProblemType::TooManyRequests)
     response.headers.emplace_back("Retry-After", "1");
   return response;
@@ -355,8 +371,7 @@ Response Rest::problem(ProblemType type, std::string_view detail, std::string_vi
 
 EdgeCommand Rest::handle(const wire::http::Request& request, Timestamp now, Secrets& secrets) const {
   const auto origin = allowed_origin(request);
-  if (!origin)
-    return Respond{problem(ProblemType::OriginNotAllowed, "add the page's origin to edge.allowed_origins")};
+  if (!origin) return Respond{problem(ProblemType::OriginNotAllowed, "add the page's origin to edge.allowed_origins")};
 
   std::string methods;
   const RouteRow* found = nullptr;
@@ -366,7 +381,8 @@ EdgeCommand Rest::handle(const wire::http::Request& request, Timestamp now, Secr
     if (row.method == request.method) found = &row;
   }
   if (methods.empty())
-    return Respond{problem(ProblemType::NotFound, std::string{request.path} + ": docs/rest.md lists the paths", *origin)};
+    return Respond{
+        problem(ProblemType::NotFound, std::string{request.path} + ": docs/rest.md lists the paths", *origin)};
   methods += ", OPTIONS";
   if (request.method == "OPTIONS") {
     Response preflight{204, cors_headers(*origin), {}};
@@ -388,13 +404,14 @@ EdgeCommand Rest::handle(const wire::http::Request& request, Timestamp now, Secr
   wire::http::Form query;
   if (const auto bad = query.parse(request.query))
     return Respond{problem(ProblemType::BadInput,
-                           "the query has a % without two hexadecimal digits at byte " + std::to_string(*bad), *origin)};
+                           "the query has a % without two hexadecimal digits at byte " + std::to_string(*bad),
+                           *origin)};
 
   auto token = bearer_token(request);
   // A browser's EventSource cannot set header fields.
   if (!token && found->route == Route::Events) token = query.find("access_token");
   if (!token) return Respond{problem(ProblemType::NoToken, "send `Authorization: Bearer TOKEN`", *origin)};
-  const auto caller = verifier_.verify(*token, now);
+  const auto caller = verifier_->verify(*token, now);
   if (!caller) return Respond{problem(ProblemType::BadToken, why(caller.error()), *origin)};
 
   if (request.body.size() > rules_.body_bytes_max)
@@ -453,7 +470,11 @@ Response Rest::answer(const ResponsePlan& plan, std::span<const inbox::Answer> a
         append_item(text, item);
         writer.raw(text);
       }
-      writer.end_array().key("cursor").string(page.cursor.text()).key("unread_count").unsigned_integer(page.counts.unread);
+      writer.end_array()
+          .key("cursor")
+          .string(page.cursor.text())
+          .key("unread_count")
+          .unsigned_integer(page.counts.unread);
       writer.key("reset").boolean(page.reset).key("more").boolean(page.more).end_object();
       break;
     }
@@ -468,7 +489,11 @@ Response Rest::answer(const ResponsePlan& plan, std::span<const inbox::Answer> a
       const auto& marked = std::get<inbox::Marked>(answers[0]);
       std::uint64_t unread = 0;
       for (const inbox::InboxChange& change : marked.inboxes) unread += change.counts.unread;
-      writer.begin_object().key("changed").unsigned_integer(marked.changed).key("unread_count").unsigned_integer(unread);
+      writer.begin_object()
+          .key("changed")
+          .unsigned_integer(marked.changed)
+          .key("unread_count")
+          .unsigned_integer(unread);
       writer.key("unread_counts").begin_object();
       for (const inbox::InboxChange& change : marked.inboxes)
         writer.key(change.inbox.workspace.str()).unsigned_integer(change.counts.unread);

@@ -94,7 +94,7 @@ class Rest {
 
  private:
   RestRules rules_;
-  const TokenVerifier& verifier_;
+  const TokenVerifier* verifier_;  ///< Never null.
 };
 
 }  // namespace fanfare::edge

@@ -1,5 +1,5 @@
 // The inbox's names and the limits of its input.
-// Rule: everything inside these types was checked by input.h; the limits below are the ones that docs/limits.md names.
+// Rule: everything inside these types was checked by input.h; the limits below stand in docs/rest.md.
 #pragma once
 
 #include <compare>
