@@ -65,8 +65,10 @@ class FileSystem {
   virtual Result<std::vector<std::string>, FileError> list() = 0;
 };
 
-/// The folder `path`, made if it is missing (its parent must be there).
-Result<std::unique_ptr<FileSystem>, FileError> open_folder(const std::string& path);
+enum class MissingFolder { Make, Refuse };
+
+/// The folder `path`; its parent must be there.
+Result<std::unique_ptr<FileSystem>, FileError> open_folder(const std::string& path, MissingFolder missing = MissingFolder::Make);
 
 /// write_at() until everything is written.
 Result<Success, FileError> write_all(File& file, std::span<const std::string_view> pieces, std::uint64_t offset, Sync sync);

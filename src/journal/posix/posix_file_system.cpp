@@ -148,9 +148,9 @@ class PosixFolder final : public FileSystem {
 
 }  // namespace
 
-Result<std::unique_ptr<FileSystem>, FileError> open_folder(const std::string& path) {
-  const bool made = ::mkdir(path.c_str(), 0700) == 0;
-  if (!made && errno != EEXIST) return FileError{errno, "mkdir"};
+Result<std::unique_ptr<FileSystem>, FileError> open_folder(const std::string& path, MissingFolder missing) {
+  const bool made = missing == MissingFolder::Make && ::mkdir(path.c_str(), 0700) == 0;
+  if (missing == MissingFolder::Make && !made && errno != EEXIST) return FileError{errno, "mkdir"};
   Descriptor folder(uninterrupted([&] { return ::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC); }));
   if (folder.number() < 0) return FileError{errno, "open"};
   if (made) {
