@@ -238,7 +238,7 @@ struct ConfirmSubscription {
 struct Unsubscribe {
   SubscriptionKeyView subscription;
 };
-/// Subscriptions of an account in a region, by topic and then by age. Reply: Subscriptions. [SNS ListSubscriptions]
+/// Subscriptions that an account owns in a region, by age. Reply: Subscriptions. [SNS ListSubscriptions]
 struct ListSubscriptions {
   std::string_view account;
   std::string_view region;

@@ -108,7 +108,13 @@ class MetricsVisitor {
 
 /// Why a publication did not reach a subscription. For the log and the console; the newest few are kept.
 struct FailedDelivery {
-  enum class Reason : std::uint8_t { QueueDoesNotExist, AccessDenied, MessageTooLong, QueueTypeMismatch };
+  enum class Reason : std::uint8_t {
+    QueueDoesNotExist,
+    AccessDenied,       ///< the queue's policy does not admit the topic
+    MessageTooLong,     ///< the copy, with its envelope, is longer than the queue takes
+    TooManyAttributes,  ///< raw delivery of more than 10 message attributes
+    QueueTypeMismatch,  ///< a FIFO queue behind a standard topic
+  };
   Timestamp at;
   SubscriptionId subscription;
   std::string subscription_arn;

@@ -32,8 +32,8 @@ struct EnvelopeFields {
 /// Appends the envelope of a published content; `content.publication()` must be there.
 void append_envelope(const message::ContentView& content, const EnvelopeFields& fields, std::string& out);
 
-/// Bytes that append_envelope would append, without making it.
-std::uint64_t envelope_bytes(const message::ContentView& content, const EnvelopeFields& fields);
+/// Bytes that append_envelope would append for this content, without making it.
+std::uint64_t envelope_bytes(const message::Content& content, const EnvelopeFields& fields);
 
 /// What is signed: `Name\nValue\n` for Message, MessageId, Subject (if any), Timestamp, TopicArn and Type. [SNS signatures]
 std::string string_to_sign(const message::ContentView& content, std::string_view topic_arn);

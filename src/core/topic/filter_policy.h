@@ -75,8 +75,9 @@ class FilterPolicy {
   [[nodiscard]] const std::string& text() const { return text_; }
   [[nodiscard]] FilterOutcome matches(std::span<const message::MessageAttribute> attributes, LazyBody& body) const;
 
+  struct Node;  ///< only filter_policy.cpp knows what it is
+
  private:
-  struct Node;
   FilterPolicy();
   FilterScope scope_ = FilterScope::MessageAttributes;
   std::string text_;

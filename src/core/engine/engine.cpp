@@ -1,0 +1,293 @@
+#include "core/engine/engine.h"
+
+#include <algorithm>
+
+#include "base/assert.h"
+#include "core/engine/engine_core.h"
+
+namespace fanfare::engine {
+namespace {
+
+// Slices: what one call does of work that can be put off. A piece costs 50 to 150 ns.
+constexpr std::size_t kAdvanceBudget = 4'096;
+constexpr std::size_t kGarbagePerCall = 64;
+constexpr std::size_t kGarbagePerDeadline = 4'096;
+
+}  // namespace
+
+// ---- The public face ----------------------------------------------------------------------------------------------------
+
+void Outputs::clear() {
+  record_bytes.clear();
+  records.clear();
+  replies.clear();
+  received_used_ = 0;
+}
+
+Engine::Engine(const EngineOptions& options, LogPosition log_end)
+    : core_(std::make_unique<EngineCore>(options, log_end)) {}
+Engine::Engine(std::unique_ptr<EngineCore> core) : core_(std::move(core)) {}
+Engine::Engine(Engine&&) noexcept = default;
+Engine& Engine::operator=(Engine&&) noexcept = default;
+Engine::~Engine() = default;
+
+void Engine::handle(const Input& input, Timestamp now, Outputs& outputs) { core_->handle(input, now, outputs); }
+std::optional<Timestamp> Engine::next_deadline() const { return core_->next_deadline(); }
+Result<Success, ReplayError> Engine::replay(std::string_view record, LogPosition position) {
+  return core_->replay(record, position);
+}
+void Engine::start(LogPosition log_end, Timestamp now) { core_->start(log_end, now); }
+LogPosition Engine::log_end() const { return core_->log_end(); }
+void Engine::snapshot(const std::function<void(std::string_view)>& write) const { core_->snapshot(write); }
+Result<Engine, ReplayError> Engine::load(const EngineOptions& options,
+                                         const std::function<std::optional<std::string>()>& next) {
+  auto core = std::make_unique<EngineCore>(options, LogPosition{});
+  const auto loaded = core->load(next);
+  if (!loaded) return loaded.error();
+  return Engine(std::move(core));
+}
+std::optional<LogPosition> Engine::oldest_needed_position() const { return core_->oldest_needed_position(); }
+bool Engine::relocate(LogPosition before, std::uint64_t budget_bytes,
+                      const std::function<std::optional<std::string>(LogPosition)>& read, Outputs& outputs) {
+  return core_->relocate(before, budget_bytes, read, outputs);
+}
+void Engine::visit_metrics(MetricsVisitor& visitor) const { core_->visit_metrics(visitor); }
+std::vector<FailedDelivery> Engine::failed_deliveries() const { return core_->failed_deliveries(); }
+std::size_t Engine::waiter_count() const { return core_->waiter_count(); }
+std::uint64_t Engine::resident_bytes() const { return core_->resident_bytes(); }
+std::string Engine::debug_state() const { return core_->debug_state(); }
+
+// ---- Inputs -------------------------------------------------------------------------------------------------------------
+
+EngineCore::EngineCore(const EngineOptions& options, LogPosition log_end)
+    : options_(options), log_end_(log_end), payloads_(options.resident_bytes_max) {
+  // Number 0 means none.
+  queues_.emplace_back();
+  topics_.emplace_back();
+  subscriptions_.emplace_back();
+}
+
+void EngineCore::handle(const Input& input, Timestamp now, Outputs& outputs) {
+  outputs_ = &outputs;
+  now_ = std::max(now_, now);
+  payloads_.free_condemned();
+  if (!garbage_.empty()) collect_garbage(kGarbagePerCall);
+  std::visit([this](const auto& one) { run(one); }, input);
+  serve_waiters();
+  outputs_ = nullptr;
+}
+
+void EngineCore::run(const Command& command) {
+  std::visit([&](const auto& request) { run(command.caller, request); }, command.request);
+}
+
+void EngineCore::run(const DeadlineCame&) {
+  // Each due queue once: one with more to do than a slice is due again at once.
+  std::vector<std::uint32_t> due;
+  for (const auto& [at, number] : due_) {
+    if (at > now_) break;
+    due.push_back(number);
+  }
+  for (const std::uint32_t number : due) {
+    QueueState& queue = *queue_by_number(number);
+    bring_up_to_date(queue);
+    due_.erase({*queue.registered, number});
+    queue.registered.reset();
+    note_deadline(queue);
+  }
+  serve_waiters();
+  while (!wait_ends_.empty() && wait_ends_.begin()->first <= now_) {
+    const CallerId caller{wait_ends_.begin()->second};
+    const WaiterPlace place = waiters_.at(caller.value);
+    QueueState& queue = *queue_by_number(place.queue);
+    end_waiter(queue, place.waiter);
+    ++queue.counters.empty_receives;
+    reply(caller, MessagesReceived{});
+  }
+  collect_garbage(kGarbagePerDeadline);
+}
+
+void EngineCore::run(const WaiterGone& gone) {
+  const auto place = waiters_.find(gone.caller.value);
+  if (place == waiters_.end()) return;
+  end_waiter(*queue_by_number(place->second.queue), place->second.waiter);
+}
+
+std::optional<Timestamp> EngineCore::next_deadline() const {
+  if (!garbage_.empty()) return now_;
+  std::optional<Timestamp> next;
+  if (!due_.empty()) next = due_.begin()->first;
+  if (!wait_ends_.empty()) next = std::min(next.value_or(Timestamp::max()), wait_ends_.begin()->first);
+  return next;
+}
+
+// ---- Records and replies ----------------------------------------------------------------------------------------------
+
+void EngineCore::finish_record(std::size_t start) {
+  const std::size_t bytes = outputs_->record_bytes.size() - start;
+  outputs_->records.push_back({start, bytes, log_end_});
+  log_end_ = options_.frame.after(log_end_, bytes);
+}
+
+std::vector<ReceivedMessage>& EngineCore::fresh_received() {
+  auto& blocks = outputs_->received_;
+  if (outputs_->received_used_ == blocks.size()) blocks.push_back(std::make_unique<std::vector<ReceivedMessage>>());
+  std::vector<ReceivedMessage>& block = *blocks[outputs_->received_used_++];
+  block.clear();
+  return block;
+}
+
+// ---- Permission ---------------------------------------------------------------------------------------------------------
+
+std::optional<AccessDenied> EngineCore::refuses(const Caller& caller, std::string_view action, std::string_view owner,
+                                                std::string_view arn, const policy::Policy* policy, bool owner_only) const {
+  using policy::Verdict;
+  const bool same_account = !caller.principal.account.empty() && caller.principal.account == owner;
+  if (!options_.enforce_resource_policies) policy = nullptr;
+  if (policy == nullptr && same_account && caller.identity == Verdict::Allow) return std::nullopt;
+
+  AccessDenied denied{std::string{action}, std::string{arn}, false, std::nullopt};
+  if (caller.identity == Verdict::ExplicitDeny) {
+    denied.explicit_deny = true;
+    return denied;
+  }
+  policy::Decision resource;
+  if (policy != nullptr) {
+    // SNS's default policy admits by this key; calls that a service makes for itself do not have it.
+    const policy::ContextEntry source_owner{"aws:SourceOwner", {&caller.principal.account, 1}};
+    policy::Request request{caller.principal, action, arn, caller.context, {}};
+    if (!caller.principal.account.empty()) request.service_context = {&source_owner, 1};
+    resource = policy::evaluate(*policy, request);
+    if (resource.verdict == Verdict::ExplicitDeny) {
+      denied.explicit_deny = true;
+      denied.statement = resource.statement;
+      return denied;
+    }
+  }
+  if (same_account) {
+    const bool admitted = caller.identity == Verdict::Allow || (resource.verdict == Verdict::Allow && !resource.delegated);
+    if (admitted) return std::nullopt;
+    return denied;
+  }
+  if (owner_only) return denied;
+  // Without enforcement another account's resources are open to whoever may do this at home.
+  const bool resource_admits = !options_.enforce_resource_policies || resource.verdict == Verdict::Allow;
+  const bool identity_admits =
+      caller.principal.kind == policy::Principal::Kind::Anonymous || caller.identity == Verdict::Allow;
+  if (resource_admits && identity_admits) return std::nullopt;
+  return denied;
+}
+
+bool EngineCore::refused(const Caller& caller, std::string_view action, const QueueState& queue, bool owner_only) {
+  auto denied = refuses(caller, action, queue.key.account.str(), queue.arn, queue.policy ? &*queue.policy : nullptr, owner_only);
+  if (!denied) return false;
+  reply(caller.id, std::move(*denied));
+  return true;
+}
+
+bool EngineCore::refused(const Caller& caller, std::string_view action, const TopicState& topic, bool owner_only) {
+  auto denied = refuses(caller, action, topic.key.account.str(), topic.arn, topic.policy ? &*topic.policy : nullptr, owner_only);
+  if (!denied) return false;
+  reply(caller.id, std::move(*denied));
+  return true;
+}
+
+bool EngineCore::refused_by_storage(const Caller& caller) {
+  if (storage_full_) reply(caller.id, Unavailable::StorageFull);
+  return storage_full_;
+}
+
+// ---- Time and waiters ---------------------------------------------------------------------------------------------------
+
+void EngineCore::bring_up_to_date(QueueState& queue) {
+  queue.messages.advance(now_, queue.settings.retention_period, kAdvanceBudget, removed_);
+  release_expired(queue);
+  if (!queue.waiters.empty()) note_arrival(queue);
+}
+
+void EngineCore::release_expired(QueueState& queue) {
+  if (removed_.empty()) return;
+  queue.counters.expired += removed_.size();
+  for (const queue::Entry& entry : removed_) release(entry);
+  removed_.clear();
+}
+
+void EngineCore::note_deadline(QueueState& queue) {
+  const auto next = queue.messages.next_change(queue.settings.retention_period);
+  if (!next || (queue.registered && *queue.registered <= *next)) return;
+  if (queue.registered) due_.erase({*queue.registered, queue.id.number});
+  queue.registered = next;
+  due_.emplace(*next, queue.id.number);
+}
+
+void EngineCore::note_arrival(QueueState& queue) {
+  if (!queue.waiters.empty()) arrivals_.push_back(&queue);
+}
+
+void EngineCore::serve_waiters() {
+  // Taking can dead-letter into a queue that has waiters of its own: the list grows while it is worked off.
+  for (std::size_t i = 0; i < arrivals_.size(); ++i) {
+    QueueState& queue = *arrivals_[i];
+    while (!queue.waiters.empty() && queue.messages.first_ready() != nullptr) {
+      const auto waiter = queue.waiters.begin();
+      std::vector<ReceivedMessage>& messages = fresh_received();
+      const auto visibility = waiter->visibility_timeout.value_or(queue.settings.visibility_timeout);
+      take(queue, waiter->max_messages, visibility.value(), messages);
+      if (messages.empty()) break;
+      reply(waiter->caller, MessagesReceived{messages});
+      end_waiter(queue, waiter);
+    }
+  }
+  arrivals_.clear();
+}
+
+void EngineCore::end_waiter(QueueState& queue, std::list<Waiter>::iterator waiter) {
+  wait_ends_.erase({waiter->until, waiter->caller.value});
+  waiters_.erase(waiter->caller.value);
+  queue.waiters.erase(waiter);
+}
+
+// ---- Memory -------------------------------------------------------------------------------------------------------------
+
+void EngineCore::release(const queue::Entry& entry) {
+  payloads_.release(entry.payload);
+  if (entry.envelope != 0) {
+    SubscriptionState& subscription = *subscription_by_number(entry.envelope);
+    --subscription.references;
+    forget_if_unused(subscription);
+  }
+  if (entry.dead_letter_source != 0) {
+    QueueState& source = *queue_by_number(entry.dead_letter_source);
+    --source.references;
+    forget_if_unused(source);
+  }
+}
+
+void EngineCore::forget_if_unused(SubscriptionState& subscription) {
+  if (subscription.deleted && subscription.references == 0) subscriptions_[subscription.id.number].reset();
+}
+
+void EngineCore::forget_if_unused(QueueState& queue) {
+  if (queue.deleted && queue.references == 0) queues_[queue.id.number].reset();
+}
+
+void EngineCore::collect_garbage(std::size_t budget) {
+  while (budget > 0 && !garbage_.empty()) {
+    garbage_.front().drain(budget, removed_);
+    budget -= std::min(budget, removed_.size() + 1);
+    for (const queue::Entry& entry : removed_) release(entry);
+    removed_.clear();
+    if (garbage_.front().size() == 0) garbage_.pop_front();
+  }
+}
+
+void EngineCore::visit_metrics(MetricsVisitor& visitor) const {
+  for (const auto& [key, queue] : queue_names_) {
+    const queue::Counts counts = queue->messages.counts();
+    visitor.queue(queue->key, {counts.visible, counts.in_flight, counts.delayed}, queue->messages.oldest_sent(),
+                  queue->counters);
+  }
+  for (const auto& [key, topic] : topic_names_) visitor.topic(topic->key, topic->counters);
+}
+
+}  // namespace fanfare::engine

@@ -1,0 +1,392 @@
+// Applying events, live and at replay: the only places where durable state changes.
+#include <algorithm>
+
+#include "base/assert.h"
+#include "core/engine/engine_core.h"
+
+namespace fanfare::engine {
+namespace {
+
+std::optional<policy::Policy> parsed(const std::string& text) {
+  if (text.empty()) return std::nullopt;
+  auto policy = policy::Policy::parse(text);
+  // It was parsed when it was set; a version that understands less would refuse what a newer one took.
+  FANFARE_ASSERT(policy.has_value(), policy.error().message());
+  return std::move(*policy);
+}
+
+}  // namespace
+
+// ---- Messages -----------------------------------------------------------------------------------------------------------
+
+void EngineCore::apply(const SentEvent& event, std::uint32_t payload, std::uint32_t group) {
+  QueueState& queue = *queue_by_number(event.queue);
+  queue.messages.apply(queue::Arrived{.id = event.id,
+                                      .sequence = {event.sequence},
+                                      .sent_at = now_,
+                                      .visible_at = event.visible_at,
+                                      .at = now_,
+                                      .payload = payload,
+                                      .group = group});
+}
+
+void EngineCore::apply(const PublishedEvent& event, const PublicationId& id, std::uint32_t payload) {
+  for (const PublishedEvent::Delivery& delivery : event.deliveries) {
+    QueueState& queue = *queue_by_number(delivery.queue);
+    bring_up_to_date(queue);
+    if (delivery.enveloped) ++subscription_by_number(delivery.subscription)->references;
+    queue.messages.apply(queue::Arrived{.id = MessageId{id.derived(delivery.subscription)},
+                                        .sequence = {delivery.sequence},
+                                        .sent_at = now_,
+                                        .visible_at = now_ + queue.settings.delivery_delay.value(),
+                                        .at = now_,
+                                        .payload = payload,
+                                        .envelope = delivery.enveloped ? delivery.subscription : 0});
+    ++queue.counters.sent;
+    queue.counters.sent_bytes += payloads_.bytes(payload);
+    note_arrival(queue);
+    note_deadline(queue);
+  }
+}
+
+void EngineCore::apply(const ReceivedEvent& event) {
+  queue::Queue& messages = queue_by_number(event.queue)->messages;
+  for (const std::uint64_t sequence : event.sequences)
+    if (messages.find({sequence}) != nullptr) messages.apply(queue::Leased{{sequence}, event.epoch, now_, event.until});
+}
+
+void EngineCore::apply(const DeletedEvent& event) {
+  QueueState& queue = *queue_by_number(event.queue);
+  for (const std::uint64_t sequence : event.sequences) {
+    if (queue.messages.find({sequence}) == nullptr) continue;  // a batch may name one message twice
+    release(queue.messages.apply(queue::Removed{{sequence}}));
+    ++queue.counters.deleted;
+  }
+}
+
+void EngineCore::apply(const VisibilityChangedEvent& event) {
+  queue::Queue& messages = queue_by_number(event.queue)->messages;
+  for (const auto& [sequence, until] : event.changes)
+    if (messages.find({sequence}) != nullptr) messages.apply(queue::VisibilityChanged{{sequence}, now_, until});
+}
+
+void EngineCore::apply(const DeadLetteredEvent& event) {
+  QueueState& from = *queue_by_number(event.queue);
+  QueueState& to = *queue_by_number(event.to_queue);
+  if (from.messages.find({event.sequence}) == nullptr) return;
+  const queue::Entry entry = from.messages.apply(queue::Removed{{event.sequence}});
+  if (entry.dead_letter_source != 0) {
+    QueueState& source = *queue_by_number(entry.dead_letter_source);
+    --source.references;
+    forget_if_unused(source);
+  }
+  ++from.references;
+  to.messages.apply(queue::Arrived{.id = entry.id,
+                                   .sequence = {event.to_sequence},
+                                   .sent_at = entry.sent_at,
+                                   .visible_at = event.visible_at,
+                                   .at = now_,
+                                   .payload = entry.payload,
+                                   .group = entry.group,
+                                   .envelope = entry.envelope,
+                                   .dead_letter_source = from.id.number,
+                                   .receipt = entry.receipt,
+                                   .undelivered = entry.undelivered,
+                                   .first_received_ms = entry.first_received_ms});
+}
+
+void EngineCore::apply(const UndeliveredEvent& event) {
+  queue::Queue& messages = queue_by_number(event.queue)->messages;
+  for (const std::uint64_t sequence : event.sequences)
+    if (messages.find({sequence}) != nullptr) messages.apply(queue::Undelivered{{sequence}});
+}
+
+// ---- Queues -------------------------------------------------------------------------------------------------------------
+
+QueueState& EngineCore::insert_queue(std::unique_ptr<QueueState> queue) {
+  QueueState& inserted = *queue;
+  const std::uint32_t number = inserted.id.number;
+  if (queues_.size() <= number) queues_.resize(number + 1);
+  queues_[number] = std::move(queue);
+  if (!inserted.deleted) {
+    queues_by_key_.emplace(inserted.key.view(), &inserted);
+    queue_names_.emplace(inserted.key.view(), &inserted);
+  }
+  return inserted;
+}
+
+void EngineCore::set_settings(QueueState& queue, const queue::QueueSettings& settings) {
+  if (queue.settings.policy != settings.policy) {
+    queue.policy = parsed(settings.policy);
+    ++queue.policy_generation;
+  }
+  queue.settings = settings;
+}
+
+void EngineCore::apply(const QueueCreatedEvent& event) {
+  QueueState& queue =
+      insert_queue(std::make_unique<QueueState>(QueueId{event.queue}, event.key, SequenceNumber{event.first_sequence}));
+  set_settings(queue, event.settings);
+  queue.created_at = queue.changed_at = now_;
+  queue.tags = {event.tags.begin(), event.tags.end()};
+  deleted_queues_.erase(event.key);
+}
+
+void EngineCore::apply(const QueueChangedEvent& event) {
+  QueueState& queue = *queue_by_number(event.queue);
+  set_settings(queue, event.settings);
+  queue.changed_at = now_;
+}
+
+void EngineCore::apply(const QueueDeletedEvent& event) {
+  QueueState& queue = *queue_by_number(event.queue);
+  queues_by_key_.erase(queue.key.view());
+  queue_names_.erase(queue.key.view());
+  if (queue.registered) due_.erase({*queue.registered, queue.id.number});
+  queue.registered.reset();
+  deleted_queues_.insert_or_assign(queue.key, now_);
+  queue.deleted = true;
+  garbage_.push_back(std::exchange(queue.messages, queue::Queue{}));
+  forget_if_unused(queue);
+}
+
+void EngineCore::apply(const QueuePurgedEvent& event) {
+  QueueState& queue = *queue_by_number(event.queue);
+  const SequenceNumber next = queue.messages.next_sequence();
+  garbage_.push_back(std::exchange(queue.messages, queue::Queue{next}));
+  queue.purged_at = now_;
+}
+
+void EngineCore::apply(const QueueTaggedEvent& event) {
+  queue_by_number(event.queue)->tags = {event.tags.begin(), event.tags.end()};
+}
+
+// ---- Topics and subscriptions -------------------------------------------------------------------------------------------
+
+TopicState& EngineCore::insert_topic(std::unique_ptr<TopicState> topic) {
+  TopicState& inserted = *topic;
+  const std::uint32_t number = inserted.id.number;
+  if (topics_.size() <= number) topics_.resize(number + 1);
+  topics_[number] = std::move(topic);
+  topics_by_key_.emplace(inserted.key.view(), &inserted);
+  topic_names_.emplace(inserted.key.view(), &inserted);
+  return inserted;
+}
+
+void EngineCore::set_settings(TopicState& topic, const topic::TopicSettings& settings) {
+  if (topic.settings.policy != settings.policy) topic.policy = parsed(settings.policy);
+  topic.settings = settings;
+}
+
+void EngineCore::apply(const TopicCreatedEvent& event) {
+  auto fresh = std::make_unique<TopicState>();
+  fresh->id = {event.topic};
+  fresh->key = event.key;
+  fresh->arn = event.key.arn().str();
+  fresh->created_at = now_;
+  TopicState& topic = insert_topic(std::move(fresh));
+  set_settings(topic, event.settings);
+  topic.tags = {event.tags.begin(), event.tags.end()};
+}
+
+void EngineCore::apply(const TopicChangedEvent& event) { set_settings(*topics_[event.topic], event.settings); }
+
+void EngineCore::apply(const TopicDeletedEvent& event) {
+  TopicState& topic = *topics_[event.topic];
+  for (SubscriptionState* subscription : topic.subscriptions) {
+    forget_names(*subscription);
+    subscription->deleted = true;
+    forget_if_unused(*subscription);
+  }
+  topics_by_key_.erase(topic.key.view());
+  topic_names_.erase(topic.key.view());
+  topics_[event.topic].reset();
+}
+
+void EngineCore::apply(const TopicTaggedEvent& event) {
+  topics_[event.topic]->tags = {event.tags.begin(), event.tags.end()};
+}
+
+SubscriptionState& EngineCore::insert_subscription(std::unique_ptr<SubscriptionState> subscription) {
+  SubscriptionState& inserted = *subscription;
+  const std::uint32_t number = inserted.id.number;
+  if (subscriptions_.size() <= number) subscriptions_.resize(number + 1);
+  subscriptions_[number] = std::move(subscription);
+  if (inserted.protocol == topic::DeliveryProtocol::Sqs) {
+    if (const auto key = queue::parse_queue_arn(inserted.endpoint)) inserted.queue.emplace(*key);
+  }
+  if (!inserted.deleted) {
+    topics_[inserted.topic.number]->subscriptions.push_back(&inserted);
+    subscriptions_by_uuid_.emplace(uuid_key(inserted.uuid), &inserted);
+    subscriptions_by_endpoint_.emplace(endpoint_key(inserted.topic, inserted.protocol, inserted.endpoint), &inserted);
+  }
+  return inserted;
+}
+
+void EngineCore::forget_names(const SubscriptionState& subscription) {
+  subscriptions_by_uuid_.erase(uuid_key(subscription.uuid));
+  subscriptions_by_endpoint_.erase(endpoint_key(subscription.topic, subscription.protocol, subscription.endpoint));
+}
+
+void EngineCore::set_settings(SubscriptionState& subscription, const topic::SubscriptionSettings& settings) {
+  const topic::SubscriptionSettings& before = subscription.settings;
+  if (before.filter_policy != settings.filter_policy || before.filter_scope != settings.filter_scope) {
+    subscription.filter.reset();
+    if (!settings.filter_policy.empty()) {
+      auto filter = topic::FilterPolicy::parse(settings.filter_policy, settings.filter_scope);
+      FANFARE_ASSERT(filter.has_value(), filter.error().message);
+      subscription.filter.emplace(std::move(*filter));
+    }
+  }
+  subscription.settings = settings;
+}
+
+void EngineCore::apply(const SubscriptionCreatedEvent& event) {
+  auto fresh = std::make_unique<SubscriptionState>();
+  fresh->id = {event.subscription};
+  fresh->topic = {event.topic};
+  fresh->topic_key = topics_[event.topic]->key;
+  fresh->uuid = event.uuid;
+  fresh->protocol = event.protocol;
+  fresh->endpoint = event.endpoint;
+  fresh->owner = event.owner;
+  fresh->principal = event.principal;
+  fresh->token = event.token;
+  fresh->authenticated = event.authenticated;
+  fresh->created_at = now_;
+  set_settings(insert_subscription(std::move(fresh)), event.settings);
+}
+
+void EngineCore::apply(const SubscriptionChangedEvent& event) {
+  set_settings(*subscription_by_number(event.subscription), event.settings);
+}
+
+void EngineCore::apply(const SubscriptionDeletedEvent& event) {
+  SubscriptionState& subscription = *subscription_by_number(event.subscription);
+  TopicState& topic = *topics_[subscription.topic.number];
+  std::erase(topic.subscriptions, &subscription);
+  ++topic.subscriptions_deleted;
+  forget_names(subscription);
+  subscription.deleted = true;
+  forget_if_unused(subscription);
+}
+
+void EngineCore::apply(const SubscriptionConfirmedEvent& event) {
+  SubscriptionState& subscription = *subscription_by_number(event.subscription);
+  subscription.token.clear();
+  subscription.authenticated = event.authenticated;
+}
+
+// ---- Replay -------------------------------------------------------------------------------------------------------------
+
+namespace {
+
+bool names_live(const QueueState* queue) { return queue != nullptr && !queue->deleted; }
+
+}  // namespace
+
+// False if the event names what is not there: the record is damaged, or one before it is missing.
+bool EngineCore::replay_event(const DecodedRecord& record, LogPosition position) {
+  const auto queue_of = [&](std::uint32_t number) { return names_live(queue_by_number(number)); };
+  const auto topic_of = [&](std::uint32_t number) { return number < topics_.size() && topics_[number] != nullptr; };
+  const auto subscription_of = [&](std::uint32_t number) {
+    const SubscriptionState* subscription = subscription_by_number(number);
+    return subscription != nullptr && !subscription->deleted;
+  };
+  const auto content_bytes = static_cast<std::uint32_t>(record.content.size());
+  return std::visit(
+      [&](const auto& event) {
+        using E = std::decay_t<decltype(event)>;
+        if constexpr (std::is_same_v<E, PublishedEvent>) {
+          const auto content = message::ContentView::decode(record.content);
+          if (!content || !content->publication()) return false;
+          for (const PublishedEvent::Delivery& delivery : event.deliveries)
+            if (!queue_of(delivery.queue) || !subscription_of(delivery.subscription) ||
+                delivery.sequence < queue_by_number(delivery.queue)->messages.next_sequence().value)
+              return false;
+          if (event.deliveries.empty()) return true;
+          const auto references = static_cast<std::uint32_t>(event.deliveries.size());
+          apply(event, content->publication()->id, payloads_.add(position, record.content, content_bytes, references));
+        } else if constexpr (std::is_same_v<E, TopicCreatedEvent>) {
+          if (event.topic != topics_.size() || find_topic(event.key.view()) != nullptr) return false;
+          if (!event.settings.policy.empty() && !policy::Policy::parse(event.settings.policy)) return false;
+          apply(event);
+        } else if constexpr (std::is_same_v<E, TopicChangedEvent>) {
+          if (!topic_of(event.topic)) return false;
+          if (!event.settings.policy.empty() && !policy::Policy::parse(event.settings.policy)) return false;
+          apply(event);
+        } else if constexpr (std::is_same_v<E, TopicDeletedEvent> || std::is_same_v<E, TopicTaggedEvent>) {
+          if (!topic_of(event.topic)) return false;
+          apply(event);
+        } else if constexpr (std::is_same_v<E, SubscriptionCreatedEvent> || std::is_same_v<E, SubscriptionChangedEvent>) {
+          if constexpr (std::is_same_v<E, SubscriptionCreatedEvent>) {
+            if (!topic_of(event.topic) || event.subscription != subscriptions_.size()) return false;
+          } else if (!subscription_of(event.subscription)) {
+            return false;
+          }
+          if (!event.settings.filter_policy.empty() &&
+              !topic::FilterPolicy::parse(event.settings.filter_policy, event.settings.filter_scope))
+            return false;
+          apply(event);
+        } else if constexpr (std::is_same_v<E, SubscriptionDeletedEvent> || std::is_same_v<E, SubscriptionConfirmedEvent>) {
+          if (!subscription_of(event.subscription)) return false;
+          apply(event);
+        } else if constexpr (std::is_same_v<E, QueueCreatedEvent>) {
+          if (event.queue != queues_.size() || find_queue(event.key.view()) != nullptr) return false;
+          if (!event.settings.policy.empty() && !policy::Policy::parse(event.settings.policy)) return false;
+          apply(event);
+        } else {
+          // All others are about one queue.
+          if (!queue_of(event.queue)) return false;
+          QueueState& queue = *queue_by_number(event.queue);
+          bring_up_to_date(queue);
+          if constexpr (std::is_same_v<E, SentEvent>) {
+            if (record.content.empty() || event.sequence < queue.messages.next_sequence().value) return false;
+            apply(event, payloads_.add(position, record.content, content_bytes, 1), 0);
+          } else if constexpr (std::is_same_v<E, RelocatedEvent>) {
+            const queue::Entry* entry = queue.messages.find({event.sequence});
+            if (entry != nullptr) payloads_.move(entry->payload, position);
+          } else if constexpr (std::is_same_v<E, DeadLetteredEvent>) {
+            if (!queue_of(event.to_queue) || event.to_queue == event.queue) return false;
+            QueueState& to = *queue_by_number(event.to_queue);
+            bring_up_to_date(to);
+            if (event.to_sequence < to.messages.next_sequence().value) return false;
+            apply(event);
+            note_deadline(to);
+          } else {
+            if constexpr (std::is_same_v<E, QueueChangedEvent>) {
+              if (!event.settings.policy.empty() && !policy::Policy::parse(event.settings.policy)) return false;
+            }
+            apply(event);
+          }
+          if (queue_of(event.queue)) note_deadline(queue);
+        }
+        return true;
+      },
+      record.event);
+}
+
+Result<Success, ReplayError> EngineCore::replay(std::string_view record, LogPosition position) {
+  const auto decoded = decode_record(record);
+  if (!decoded) return decoded.error() == RecordError::Damaged ? ReplayError::Damaged : ReplayError::UnknownVersion;
+  now_ = std::max(now_, decoded->at);
+  payloads_.free_condemned();
+  if (!replay_event(*decoded, position)) return ReplayError::Damaged;
+  log_end_ = options_.frame.after(position, record.size());
+  collect_garbage(64);
+  return Success{};
+}
+
+void EngineCore::start(LogPosition log_end, Timestamp now) {
+  log_end_ = log_end;
+  now_ = std::max(now_, now);
+  const SequenceNumber first = SequenceNumber::first_of(options_.epoch);
+  for (const auto& queue : queues_) {
+    if (queue == nullptr) continue;
+    queue->messages.raise_next_sequence(first);
+    queue->counters = {};
+  }
+  payloads_.free_condemned();
+}
+
+}  // namespace fanfare::engine

@@ -1,0 +1,251 @@
+// The engine's state and rules behind engine.h. Which file holds what:
+//   engine.cpp           inputs, deadlines, waiters, records' way into Outputs
+//   engine_apply.cpp     apply() of every event, replay
+//   engine_queues.cpp    commands on queues as such
+//   engine_messages.cpp  send, receive, delete, change visibility
+//   engine_topics.cpp    commands on topics and subscriptions
+//   engine_publish.cpp   publish: filter, permission, delivery to queues
+//   engine_snapshot.cpp  snapshot, load, relocation, debug_state
+#pragma once
+
+#include <deque>
+#include <functional>
+#include <list>
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "core/engine/engine.h"
+#include "core/engine/payloads.h"
+#include "core/engine/records.h"
+#include "core/engine/state.h"
+
+namespace fanfare::engine {
+
+class EngineCore {
+ public:
+  EngineCore(const EngineOptions& options, LogPosition log_end);
+
+  void handle(const Input& input, Timestamp now, Outputs& outputs);
+  [[nodiscard]] std::optional<Timestamp> next_deadline() const;
+  Result<Success, ReplayError> replay(std::string_view record, LogPosition position);
+  void start(LogPosition log_end, Timestamp now);
+  [[nodiscard]] LogPosition log_end() const { return log_end_; }
+  void snapshot(const std::function<void(std::string_view)>& write) const;
+  Result<Success, ReplayError> load(const std::function<std::optional<std::string>()>& next);
+  [[nodiscard]] std::optional<LogPosition> oldest_needed_position() const { return payloads_.oldest_position(); }
+  bool relocate(LogPosition before, std::uint64_t budget_bytes,
+                const std::function<std::optional<std::string>(LogPosition)>& read, Outputs& outputs);
+  void visit_metrics(MetricsVisitor& visitor) const;
+  [[nodiscard]] std::vector<FailedDelivery> failed_deliveries() const { return {failed_.begin(), failed_.end()}; }
+  [[nodiscard]] std::size_t waiter_count() const { return waiters_.size(); }
+  [[nodiscard]] std::uint64_t resident_bytes() const { return payloads_.resident_bytes(); }
+  [[nodiscard]] std::string debug_state() const;
+
+ private:
+  // ---- Commands. Each decides, records what it decided, and replies.
+  void run(const Caller& caller, const CreateQueue& command);
+  void run(const Caller& caller, const FindQueue& command);
+  void run(const Caller& caller, const ListQueues& command);
+  void run(const Caller& caller, const DeleteQueue& command);
+  void run(const Caller& caller, const DescribeQueue& command);
+  void run(const Caller& caller, const ChangeQueue& command);
+  void run(const Caller& caller, const ListQueueTags& command);
+  void run(const Caller& caller, const TagQueue& command);
+  void run(const Caller& caller, const UntagQueue& command);
+  void run(const Caller& caller, const PurgeQueue& command);
+  void run(const Caller& caller, const ListDeadLetterSourceQueues& command);
+  void run(const Caller& caller, const SendMessage& command);
+  void run(const Caller& caller, const SendMessageBatch& command);
+  void run(const Caller& caller, const ReceiveMessages& command);
+  void run(const Caller& caller, const DeleteMessage& command);
+  void run(const Caller& caller, const DeleteMessageBatch& command);
+  void run(const Caller& caller, const ChangeVisibility& command);
+  void run(const Caller& caller, const ChangeVisibilityBatch& command);
+  void run(const Caller& caller, const CreateTopic& command);
+  void run(const Caller& caller, const ListTopics& command);
+  void run(const Caller& caller, const DeleteTopic& command);
+  void run(const Caller& caller, const DescribeTopic& command);
+  void run(const Caller& caller, const ChangeTopic& command);
+  void run(const Caller& caller, const ListTopicTags& command);
+  void run(const Caller& caller, const TagTopic& command);
+  void run(const Caller& caller, const UntagTopic& command);
+  void run(const Caller& caller, const Subscribe& command);
+  void run(const Caller& caller, const ConfirmSubscription& command);
+  void run(const Caller& caller, const Unsubscribe& command);
+  void run(const Caller& caller, const ListSubscriptions& command);
+  void run(const Caller& caller, const ListSubscriptionsByTopic& command);
+  void run(const Caller& caller, const DescribeSubscription& command);
+  void run(const Caller& caller, const ChangeSubscription& command);
+  void run(const Caller& caller, const Publish& command);
+  void run(const Caller& caller, const PublishBatch& command);
+
+  void run(const Command& command);
+  void run(const DeadlineCame&);
+  void run(const WaiterGone& gone);
+  void run(const ReceiveUndelivered& undelivered);
+  void run(const StorageChanged& changed) { storage_full_ = changed.full; }
+
+  // ---- Records and replies
+  /// Writes the event into the outputs, applies it; wait_for of replies is log_end() afterwards.
+  template <class OneEvent>
+  void record(const OneEvent& event);
+  void finish_record(std::size_t start);
+  void reply(CallerId caller, ReplyBody body) { outputs_->replies.push_back({caller, std::nullopt, std::move(body)}); }
+  void reply_when_durable(CallerId caller, ReplyBody body) {
+    outputs_->replies.push_back({caller, log_end_, std::move(body)});
+  }
+  std::vector<ReceivedMessage>& fresh_received();
+
+  // ---- Permission
+  /// The error reply if the caller may not do `action` on this resource of `owner`.
+  [[nodiscard]] std::optional<AccessDenied> refuses(const Caller& caller, std::string_view action, std::string_view owner,
+                                                    std::string_view arn, const policy::Policy* policy,
+                                                    bool owner_only = false) const;
+  [[nodiscard]] bool refused(const Caller& caller, std::string_view action, const QueueState& queue, bool owner_only = false);
+  [[nodiscard]] bool refused(const Caller& caller, std::string_view action, const TopicState& topic, bool owner_only = false);
+  [[nodiscard]] bool refused_by_storage(const Caller& caller);
+
+  // ---- Queues
+  [[nodiscard]] QueueState* find_queue(const QueueKeyView& key) const;
+  /// The queue of the command, brought up to now; replies with the error and gives null if there is none or the caller
+  /// may not do this.
+  QueueState* queue_for(const Caller& caller, const QueueKeyView& key, std::string_view action, bool owner_only = false);
+  [[nodiscard]] QueueState* queue_by_number(std::uint32_t number) const;
+  void bring_up_to_date(QueueState& queue);
+  /// The queue changed: messages may wait for it sooner than its registered deadline says.
+  void note_deadline(QueueState& queue);
+  [[nodiscard]] std::optional<QueueError> check_settings(const QueueKeyView& key, const queue::QueueSettings& before,
+                                                         const queue::QueueSettings& after,
+                                                         const queue::AttributeChanges& changes) const;
+
+  // ---- Messages
+  [[nodiscard]] std::optional<QueueError> check_message(const QueueState& queue, const OutgoingMessage& message) const;
+  MessageSent send(QueueState& queue, const OutgoingMessage& message);
+  /// Takes up to `max` messages into `out`; dead-letters those that were received too often. Returns whether the limit of
+  /// messages in flight stopped it.
+  bool take(QueueState& queue, std::int64_t max, seconds visibility, std::vector<ReceivedMessage>& out);
+  void dead_letter(QueueState& from, const queue::Entry& entry, QueueState& to);
+  [[nodiscard]] ReceivedMessage describe(const QueueState& queue, const queue::Entry& entry) const;
+  [[nodiscard]] std::optional<QueueError> decide_delete(QueueState& queue, const ReceiptHandle& handle,
+                                                        DeletedEvent& event) const;
+  [[nodiscard]] std::optional<QueueError> decide_change(QueueState& queue, const ReceiptHandle& handle,
+                                                        queue::VisibilityTimeout timeout, VisibilityChangedEvent& event) const;
+  /// Serves the waiters of all queues that were noted by note_arrival().
+  void note_arrival(QueueState& queue);
+  void serve_waiters();
+  void end_waiter(QueueState& queue, std::list<Waiter>::iterator waiter);
+  /// Lets go of what an entry that left its queue held.
+  void release(const queue::Entry& entry);
+  void release_expired(QueueState& queue);
+  void collect_garbage(std::size_t budget);
+
+  // ---- Topics
+  [[nodiscard]] TopicState* find_topic(const TopicKeyView& key) const;
+  TopicState* topic_for(const Caller& caller, const TopicKeyView& key, std::string_view action, bool owner_only = false);
+  [[nodiscard]] SubscriptionState* subscription_by_number(std::uint32_t number) const;
+  [[nodiscard]] SubscriptionState* find_subscription(const SubscriptionKeyView& key) const;
+  [[nodiscard]] std::optional<TopicError> check_topic_settings(const TopicKeyView& key, const topic::TopicSettings& settings,
+                                                               const topic::TopicChanges& changes) const;
+  [[nodiscard]] std::optional<TopicError> check_subscription(const TopicState& topic, topic::DeliveryProtocol protocol,
+                                                             const topic::SubscriptionSettings& settings) const;
+  [[nodiscard]] SubscriptionSummary summary_of(const SubscriptionState& subscription) const;
+  [[nodiscard]] std::optional<TopicError> check_publication(const TopicState& topic, const OutgoingPublication& publication) const;
+  Published publish(TopicState& topic, const OutgoingPublication& publication);
+  /// Adds the delivery to `published_`, or notes why not and tries the subscription's dead-letter queue.
+  void deliver(TopicState& topic, SubscriptionState& subscription, const message::Content& content);
+  [[nodiscard]] QueueState* endpoint_of(const SubscriptionState& subscription) const;
+  /// Why this queue cannot have the copy; nullopt: it can.
+  std::optional<FailedDelivery::Reason> obstacle(const TopicState& topic, const SubscriptionState& subscription,
+                                                 const QueueState* queue, const message::Content& content,
+                                                 std::optional<policy::Decision>& decision) const;
+  void add_delivery(SubscriptionState& subscription, QueueState& queue, bool redriven);
+  /// What the policy of a queue says to a delivery for this topic.
+  [[nodiscard]] policy::Decision may_deliver(const SubscriptionState& subscription, const TopicState& topic,
+                                             const QueueState& queue) const;
+  void forget_names(const SubscriptionState& subscription);
+  void forget_if_unused(SubscriptionState& subscription);
+  void forget_if_unused(QueueState& queue);
+
+  // ---- Events: the only places where durable state changes
+  void apply(const SentEvent& event, std::uint32_t payload, std::uint32_t group);
+  void apply(const PublishedEvent& event, const PublicationId& id, std::uint32_t payload);
+  void apply(const ReceivedEvent& event);
+  void apply(const DeletedEvent& event);
+  void apply(const VisibilityChangedEvent& event);
+  void apply(const DeadLetteredEvent& event);
+  void apply(const UndeliveredEvent& event);
+  void apply(const QueueCreatedEvent& event);
+  void apply(const QueueChangedEvent& event);
+  void apply(const QueueDeletedEvent& event);
+  void apply(const QueuePurgedEvent& event);
+  void apply(const QueueTaggedEvent& event);
+  void apply(const TopicCreatedEvent& event);
+  void apply(const TopicChangedEvent& event);
+  void apply(const TopicDeletedEvent& event);
+  void apply(const TopicTaggedEvent& event);
+  void apply(const SubscriptionCreatedEvent& event);
+  void apply(const SubscriptionChangedEvent& event);
+  void apply(const SubscriptionDeletedEvent& event);
+  void apply(const SubscriptionConfirmedEvent& event);
+  bool replay_event(const DecodedRecord& record, LogPosition position);
+
+  QueueState& insert_queue(std::unique_ptr<QueueState> queue);
+  TopicState& insert_topic(std::unique_ptr<TopicState> topic);
+  SubscriptionState& insert_subscription(std::unique_ptr<SubscriptionState> subscription);
+  void set_settings(QueueState& queue, const queue::QueueSettings& settings);
+  void set_settings(TopicState& topic, const topic::TopicSettings& settings);
+  void set_settings(SubscriptionState& subscription, const topic::SubscriptionSettings& settings);
+
+  // Constant after construction.
+  EngineOptions options_;
+
+  // Of the call that runs now.
+  Outputs* outputs_ = nullptr;
+  Timestamp now_{};  ///< never runs back
+
+  LogPosition log_end_;
+  bool storage_full_ = false;
+
+  // Queues. Numbers are never used again.
+  std::vector<std::unique_ptr<QueueState>> queues_;  ///< by number; null: none, or forgotten
+  std::unordered_map<QueueKeyView, QueueState*, KeyHash> queues_by_key_;  ///< keys are views into the states
+  std::map<QueueKeyView, QueueState*> queue_names_;                       ///< the same, in order
+  std::map<QueueKey, Timestamp> deleted_queues_;  ///< names that are not free yet, and since when
+
+  // Topics and subscriptions. Numbers are never used again.
+  std::vector<std::unique_ptr<TopicState>> topics_;  ///< by number; null: none, or deleted
+  std::unordered_map<TopicKeyView, TopicState*, KeyHash> topics_by_key_;
+  std::map<TopicKeyView, TopicState*> topic_names_;
+  std::vector<std::unique_ptr<SubscriptionState>> subscriptions_;  ///< by number; null: none, or forgotten
+  std::unordered_map<std::string, SubscriptionState*> subscriptions_by_uuid_;      ///< live ones; the key is 16 bytes
+  std::unordered_map<std::string, SubscriptionState*> subscriptions_by_endpoint_;  ///< live ones, see endpoint_key()
+
+  PayloadStore payloads_;
+
+  // Transient.
+  std::set<std::pair<Timestamp, std::uint32_t>> due_;  ///< queues with a deadline, by QueueState::registered
+  struct WaiterPlace {
+    std::uint32_t queue;
+    std::list<Waiter>::iterator waiter;
+  };
+  std::unordered_map<std::uint64_t, WaiterPlace> waiters_;    ///< by caller
+  std::set<std::pair<Timestamp, std::uint64_t>> wait_ends_;   ///< callers by the end of their wait
+  std::vector<QueueState*> arrivals_;                         ///< queues whose waiters may now be served
+  std::deque<queue::Queue> garbage_;                          ///< messages of purged and deleted queues
+  // Scratch, so that hot commands do not allocate.
+  std::vector<queue::Entry> removed_;
+  ReceivedEvent taken_;
+  DeletedEvent deleted_;
+  PublishedEvent published_;
+  std::deque<FailedDelivery> failed_;
+  std::pair<std::uint32_t, SequenceNumber> relocation_cursor_{0, {0}};
+};
+
+}  // namespace fanfare::engine

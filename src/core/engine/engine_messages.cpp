@@ -1,0 +1,264 @@
+// Send, receive, delete and change visibility: the hot paths.
+#include <algorithm>
+
+#include "base/assert.h"
+#include "base/marks.h"
+#include "core/engine/engine_core.h"
+#include "core/engine/record.h"
+
+namespace fanfare::engine {
+namespace {
+
+using Code = QueueError::Code;
+
+// A receive that finds only messages to dead-letter or to drop does this many of them and then answers with what it has.
+constexpr int kMovesPerReceive = 2'048;
+
+QueueError error(Code code) { return {code, {}, {}, 0, 0}; }
+
+}  // namespace
+
+// ---- Send ---------------------------------------------------------------------------------------------------------------
+
+std::optional<QueueError> EngineCore::check_message(const QueueState& queue, const OutgoingMessage& message) const {
+  const queue::QueueSettings& settings = queue.settings;
+  const std::uint64_t bytes = message::counted_bytes(message.content);
+  const auto limit = static_cast<std::uint64_t>(settings.maximum_message_size.count());
+  if (bytes > limit) return QueueError{Code::MessageTooLong, {}, {}, limit, bytes};
+  if (settings.fifo) {
+    if (message.content.group_id.empty()) return error(Code::MessageGroupIdMissing);
+    if (message.content.deduplication_id.empty()) return error(Code::DeduplicationIdMissing);
+    if (message.delay && message.delay->count() != 0)
+      return QueueError{Code::DelayOnFifoQueue, {}, {}, 0, static_cast<std::uint64_t>(message.delay->count())};
+  } else if (!message.content.deduplication_id.empty()) {
+    return error(Code::DeduplicationIdOnStandardQueue);
+  }
+  return std::nullopt;
+}
+
+MessageSent EngineCore::send(QueueState& queue, const OutgoingMessage& message) {
+  const queue::DeliveryDelay delay = message.delay.value_or(queue.settings.delivery_delay);
+  const SentEvent event{queue.id.number, queue.messages.next_sequence().value, message.id, now_ + delay.value()};
+  const std::size_t start = outputs_->record_bytes.size();
+  const LogPosition position = log_end_;
+  const std::string_view content = encode_record_with(event, now_, message.content, outputs_->record_bytes);
+  finish_record(start);
+  const std::uint32_t payload = payloads_.add(position, content, static_cast<std::uint32_t>(content.size()), 1);
+  apply(event, payload, 0);
+  ++queue.counters.sent;
+  queue.counters.sent_bytes += message::counted_bytes(message.content);
+  note_arrival(queue);
+  return {message.id, std::nullopt};
+}
+
+void EngineCore::run(const Caller& caller, const SendMessage& command) {
+  QueueState* queue = queue_for(caller, command.queue, "sqs:SendMessage");
+  if (queue == nullptr || refused_by_storage(caller)) return;
+  if (auto bad = check_message(*queue, command.message)) return reply(caller.id, std::move(*bad));
+  const MessageSent sent = send(*queue, command.message);
+  note_deadline(*queue);
+  reply_when_durable(caller.id, sent);
+}
+
+void EngineCore::run(const Caller& caller, const SendMessageBatch& command) {
+  QueueState* queue = queue_for(caller, command.queue, "sqs:SendMessage");
+  if (queue == nullptr || refused_by_storage(caller)) return;
+  BatchSent sent;
+  sent.results.reserve(command.messages.size());
+  for (const OutgoingMessage& message : command.messages) {
+    if (auto bad = check_message(*queue, message)) {
+      sent.results.emplace_back(std::move(*bad));
+    } else {
+      sent.results.emplace_back(send(*queue, message));
+    }
+  }
+  note_deadline(*queue);
+  reply_when_durable(caller.id, std::move(sent));
+}
+
+// ---- Receive ------------------------------------------------------------------------------------------------------------
+
+ReceivedMessage EngineCore::describe(const QueueState& queue, const queue::Entry& entry) const {
+  ReceivedMessage message;
+  message.id = entry.id;
+  message.handle = {queue.id, entry.sequence, entry.receipt, entry.receive_epoch};
+  message.receive_count = entry.receive_count();
+  message.sent_at = entry.sent_at;
+  message.first_received_at = entry.first_received_at();
+  message.sequence_number = entry.sequence;
+  if (entry.dead_letter_source != 0) message.dead_letter_source = &queue_by_number(entry.dead_letter_source)->key;
+  message.content = payloads_.content(entry.payload);
+  message.position = payloads_.position(entry.payload);
+  if (entry.envelope != 0) {
+    const SubscriptionState& subscription = *subscription_by_number(entry.envelope);
+    const TopicState* topic = topics_[subscription.topic.number].get();
+    const std::uint8_t version = topic == nullptr || topic->settings.signature_version == 0 ? std::uint8_t{1}
+                                                                                            : topic->settings.signature_version;
+    message.envelope.emplace(EnvelopeOf{&subscription.topic_key, subscription.uuid, version, std::nullopt});
+  }
+  return message;
+}
+
+bool EngineCore::take(QueueState& queue, std::int64_t max, seconds visibility, std::vector<ReceivedMessage>& out) {
+  QueueState* dead_letter_queue = nullptr;
+  if (queue.settings.redrive_policy) dead_letter_queue = find_queue(queue.settings.redrive_policy->dead_letter_queue.view());
+  taken_.queue = queue.id.number;
+  taken_.epoch = options_.epoch;
+  taken_.until = now_ + visibility;
+  taken_.sequences.clear();
+  bool at_limit = false;
+  for (int moves = 0; static_cast<std::int64_t>(taken_.sequences.size()) < max && moves < kMovesPerReceive;) {
+    const queue::Entry* entry = queue.messages.first_ready();
+    if (entry == nullptr) break;
+    if (entry->sent_at + queue.settings.retention_period.value() <= now_) {
+      // Older than the retention period, and behind more of its kind than one slice removes.
+      removed_.push_back(queue.messages.apply(queue::Removed{entry->sequence}));
+      release_expired(queue);
+      ++moves;
+      continue;
+    }
+    if (dead_letter_queue != nullptr && entry->receive_count() >= queue.settings.redrive_policy->max_receive_count) {
+      dead_letter(queue, *entry, *dead_letter_queue);
+      ++moves;
+      continue;
+    }
+    at_limit = queue.messages.counts().in_flight >= options_.in_flight_max;
+    if (at_limit) break;
+    const SequenceNumber sequence = entry->sequence;
+    queue.messages.apply(queue::Leased{sequence, taken_.epoch, now_, taken_.until});
+    taken_.sequences.push_back(sequence.value);
+    out.push_back(describe(queue, *queue.messages.find(sequence)));
+  }
+  if (!taken_.sequences.empty()) {
+    const std::size_t start = outputs_->record_bytes.size();
+    encode_record(taken_, now_, {}, outputs_->record_bytes);
+    finish_record(start);
+    queue.counters.received += taken_.sequences.size();
+  }
+  note_deadline(queue);
+  return at_limit;
+}
+
+void EngineCore::dead_letter(QueueState& from, const queue::Entry& entry, QueueState& to) {
+  bring_up_to_date(to);
+  record(DeadLetteredEvent{from.id.number, entry.sequence.value, to.id.number, to.messages.next_sequence().value, now_});
+  ++from.counters.dead_lettered;
+  note_deadline(to);
+  note_arrival(to);
+}
+
+void EngineCore::run(const Caller& caller, const ReceiveMessages& command) {
+  QueueState* queue = queue_for(caller, command.queue, "sqs:ReceiveMessage");
+  if (queue == nullptr) return;
+  if (!command.attempt_id.empty() && !queue->settings.fifo) return reply(caller.id, error(Code::AttemptIdOnStandardQueue));
+  const auto visibility = command.visibility_timeout.value_or(queue->settings.visibility_timeout);
+  const auto wait = command.wait.value_or(queue->settings.receive_wait);
+  // Who waits already comes first.
+  serve_waiters();
+  std::vector<ReceivedMessage>& messages = fresh_received();
+  const bool at_limit = take(*queue, command.max_messages.count(), visibility.value(), messages);
+  if (!messages.empty()) return reply(caller.id, MessagesReceived{messages});
+  if (wait.count() == 0) {
+    if (at_limit && !queue->settings.fifo) return reply(caller.id, error(Code::TooManyInFlight));
+    ++queue->counters.empty_receives;
+    return reply(caller.id, MessagesReceived{});
+  }
+  const Timestamp until = now_ + wait.value();
+  queue->waiters.push_back({caller.id, until, command.max_messages.count(), command.visibility_timeout});
+  const bool fresh = waiters_.emplace(caller.id.value, WaiterPlace{queue->id.number, std::prev(queue->waiters.end())}).second;
+  FANFARE_ASSERT(fresh);
+  wait_ends_.emplace(until, caller.id.value);
+}
+
+void EngineCore::run(const ReceiveUndelivered& undelivered) {
+  UndeliveredEvent event;
+  for (const ReceiptHandle& handle : undelivered.handles) {
+    QueueState* queue = queue_by_number(handle.queue.number);
+    if (queue == nullptr || queue->deleted) continue;
+    bring_up_to_date(*queue);
+    if (!queue->messages.is_leased(handle)) continue;
+    event.queue = queue->id.number;
+    event.sequences.assign(1, handle.message.value);
+    record(event);
+    note_arrival(*queue);
+    note_deadline(*queue);
+  }
+}
+
+// ---- Delete -------------------------------------------------------------------------------------------------------------
+
+std::optional<QueueError> EngineCore::decide_delete(QueueState& queue, const ReceiptHandle& handle, DeletedEvent& event) const {
+  if (handle.queue != queue.id) return error(Code::ReceiptHandleOfOtherQueue);
+  if (queue.messages.decide_delete(handle)) event.sequences.push_back(handle.message.value);
+  return std::nullopt;
+}
+
+void EngineCore::run(const Caller& caller, const DeleteMessage& command) {
+  QueueState* queue = queue_for(caller, command.queue, "sqs:DeleteMessage");
+  if (queue == nullptr) return;
+  deleted_.queue = queue->id.number;
+  deleted_.sequences.clear();
+  if (auto bad = decide_delete(*queue, command.handle, deleted_)) return reply(caller.id, std::move(*bad));
+  if (deleted_.sequences.empty()) return reply(caller.id, Done{});
+  record(deleted_);
+  note_arrival(*queue);  // one that the limit of messages in flight kept waiting
+  reply_when_durable(caller.id, Done{});
+}
+
+void EngineCore::run(const Caller& caller, const DeleteMessageBatch& command) {
+  QueueState* queue = queue_for(caller, command.queue, "sqs:DeleteMessage");
+  if (queue == nullptr) return;
+  BatchDone done;
+  done.errors.reserve(command.handles.size());
+  deleted_.queue = queue->id.number;
+  deleted_.sequences.clear();
+  for (const ReceiptHandle& handle : command.handles) done.errors.push_back(decide_delete(*queue, handle, deleted_));
+  if (deleted_.sequences.empty()) return reply(caller.id, std::move(done));
+  record(deleted_);
+  note_arrival(*queue);  // one that the limit of messages in flight kept waiting
+  reply_when_durable(caller.id, std::move(done));
+}
+
+// ---- Change visibility --------------------------------------------------------------------------------------------------
+
+std::optional<QueueError> EngineCore::decide_change(QueueState& queue, const ReceiptHandle& handle,
+                                                    queue::VisibilityTimeout timeout, VisibilityChangedEvent& event) const {
+  if (handle.queue != queue.id) return error(Code::ReceiptHandleOfOtherQueue);
+  const auto change = queue.messages.decide_change(handle, timeout, now_);
+  if (change) {
+    event.changes.push_back({change->sequence.value, change->until});
+    return std::nullopt;
+  }
+  switch (change.error()) {
+    case queue::VisibilityError::MessageGone: return error(Code::MessageNotAvailable);
+    case queue::VisibilityError::NotInflight: return error(Code::MessageNotInflight);
+    case queue::VisibilityError::BeyondTwelveHours: return error(Code::TotalVisibilityExceeded);
+  }
+  return std::nullopt;
+}
+
+void EngineCore::run(const Caller& caller, const ChangeVisibility& command) {
+  QueueState* queue = queue_for(caller, command.queue, "sqs:ChangeMessageVisibility");
+  if (queue == nullptr) return;
+  VisibilityChangedEvent event{queue->id.number, {}};
+  if (auto bad = decide_change(*queue, command.handle, command.timeout, event)) return reply(caller.id, std::move(*bad));
+  record(event);
+  note_arrival(*queue);
+  note_deadline(*queue);
+  // Not waited for, like a receive: losing the record can only make the message visible earlier.
+  reply(caller.id, Done{});
+}
+
+void EngineCore::run(const Caller& caller, const ChangeVisibilityBatch& command) {
+  QueueState* queue = queue_for(caller, command.queue, "sqs:ChangeMessageVisibility");
+  if (queue == nullptr) return;
+  BatchDone done;
+  VisibilityChangedEvent event{queue->id.number, {}};
+  for (const auto& [handle, timeout] : command.entries) done.errors.push_back(decide_change(*queue, handle, timeout, event));
+  if (!event.changes.empty()) record(event);
+  note_arrival(*queue);
+  note_deadline(*queue);
+  reply(caller.id, std::move(done));
+}
+
+}  // namespace fanfare::engine

@@ -1,0 +1,101 @@
+#include "core/engine/payloads.h"
+
+#include <cstring>
+#include <new>
+
+#include "base/assert.h"
+
+namespace fanfare::engine {
+namespace {
+
+constexpr std::uint64_t kRegionBytes = 64 * 1024;
+
+}  // namespace
+
+PayloadStore::~PayloadStore() {
+  free_condemned();
+  while (oldest_ != nullptr) {
+    Resident* next = oldest_->next;
+    ::operator delete(oldest_);
+    oldest_ = next;
+  }
+}
+
+std::uint32_t PayloadStore::add(LogPosition position, std::string_view content, std::uint32_t content_bytes,
+                                std::uint32_t references) {
+  FANFARE_ASSERT(references > 0);
+  const std::uint32_t index = payloads_.allocate();
+  payloads_[index] = {position, nullptr, content_bytes, references};
+  count(position, 1);
+  if (!content.empty()) make_resident(index, content);
+  return index;
+}
+
+void PayloadStore::release(std::uint32_t index) {
+  Payload& payload = payloads_[index];
+  FANFARE_ASSERT(payload.references > 0);
+  if (--payload.references > 0) return;
+  if (payload.resident != nullptr) evict(payload.resident);
+  count(payload.position, -1);
+  payloads_.free(index);
+}
+
+std::string_view PayloadStore::content(std::uint32_t index) const {
+  Resident* resident = payloads_[index].resident;
+  if (resident == nullptr) return {};
+  return {resident->data(), resident->bytes};
+}
+
+void PayloadStore::move(std::uint32_t index, LogPosition position) {
+  Payload& payload = payloads_[index];
+  count(position, 1);
+  count(payload.position, -1);
+  payload.position = position;
+}
+
+void PayloadStore::free_condemned() {
+  for (Resident* resident : condemned_) ::operator delete(resident);
+  condemned_.clear();
+}
+
+std::optional<LogPosition> PayloadStore::oldest_position() const {
+  if (payloads_.size() == 0) return std::nullopt;
+  return LogPosition{first_region_ * kRegionBytes};
+}
+
+void PayloadStore::make_resident(std::uint32_t index, std::string_view content) {
+  if (content.size() > resident_bytes_max_) return;
+  while (resident_bytes_ + content.size() > resident_bytes_max_) evict(oldest_);
+  void* memory = ::operator new(sizeof(Resident) + content.size());
+  auto* resident = new (memory) Resident{newest_, nullptr, index, static_cast<std::uint32_t>(content.size())};
+  std::memcpy(resident->data(), content.data(), content.size());
+  (newest_ == nullptr ? oldest_ : newest_->next) = resident;
+  newest_ = resident;
+  resident_bytes_ += content.size();
+  payloads_[index].resident = resident;
+}
+
+void PayloadStore::evict(Resident* resident) {
+  (resident->previous == nullptr ? oldest_ : resident->previous->next) = resident->next;
+  (resident->next == nullptr ? newest_ : resident->next->previous) = resident->previous;
+  resident_bytes_ -= resident->bytes;
+  payloads_[resident->payload].resident = nullptr;
+  condemned_.push_back(resident);
+}
+
+void PayloadStore::count(LogPosition position, std::int64_t change) {
+  const std::uint64_t region = position.value / kRegionBytes;
+  if (regions_.empty()) first_region_ = region;
+  while (region < first_region_) {  // only when a snapshot is loaded, which has no order
+    regions_.push_front(0);
+    --first_region_;
+  }
+  if (region - first_region_ >= regions_.size()) regions_.resize(region - first_region_ + 1);
+  regions_[region - first_region_] += static_cast<std::uint32_t>(change);
+  while (!regions_.empty() && regions_.front() == 0) {
+    regions_.pop_front();
+    ++first_region_;
+  }
+}
+
+}  // namespace fanfare::engine

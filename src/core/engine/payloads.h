@@ -1,0 +1,83 @@
+// Contents of messages: where each lies in the log, how many entries need it, and its bytes while they are in memory.
+//
+// Rule 1: a content has one payload, whatever the number of queues that hold the message.
+// Rule 2: at most `resident_bytes_max` of contents are in memory; the oldest arrivals leave first. Their payloads stay.
+// Rule 3: a view that content() returned stays valid until free_condemned(), also when its payload is released before.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <optional>
+#include <string_view>
+#include <vector>
+
+#include "base/log_position.h"
+#include "core/queue/slab.h"
+
+namespace fanfare::engine {
+
+class PayloadStore {
+ public:
+  explicit PayloadStore(std::uint64_t resident_bytes_max) : resident_bytes_max_(resident_bytes_max) {}
+  PayloadStore(PayloadStore&&) = delete;
+  ~PayloadStore();
+
+  /// A payload that `references` entries need (at least 1). An empty `content` is not in memory: it is in the log only.
+  std::uint32_t add(LogPosition position, std::string_view content, std::uint32_t content_bytes, std::uint32_t references);
+  void retain(std::uint32_t payload) { ++payloads_[payload].references; }
+  void release(std::uint32_t payload);
+
+  [[nodiscard]] LogPosition position(std::uint32_t payload) const { return payloads_[payload].position; }
+  [[nodiscard]] std::uint32_t bytes(std::uint32_t payload) const { return payloads_[payload].bytes; }
+  [[nodiscard]] std::uint32_t references(std::uint32_t payload) const { return payloads_[payload].references; }
+  /// Empty if it is not in memory.
+  [[nodiscard]] std::string_view content(std::uint32_t payload) const;
+  /// The content now lies at another place of the log.
+  void move(std::uint32_t payload, LogPosition position);
+
+  /// Frees the memory of what was released or evicted since the last call.
+  void free_condemned();
+
+  [[nodiscard]] std::uint64_t resident_bytes() const { return resident_bytes_; }
+  [[nodiscard]] std::size_t size() const { return payloads_.size(); }
+  /// No payload lies before this; nullopt if there is none. Exact to 64 KiB, downwards.
+  [[nodiscard]] std::optional<LogPosition> oldest_position() const;
+
+  [[nodiscard]] std::uint32_t end() const { return payloads_.end(); }
+  [[nodiscard]] std::uint32_t next_used(std::uint32_t from) const { return payloads_.next_used(from); }
+
+ private:
+  // Bytes in memory, in the order of arrival; the content follows the header.
+  struct Resident {
+    Resident* previous;
+    Resident* next;
+    std::uint32_t payload;
+    std::uint32_t bytes;
+    char* data() { return reinterpret_cast<char*>(this + 1); }
+  };
+  struct Payload {
+    LogPosition position;
+    Resident* resident;  // null: not in memory
+    std::uint32_t bytes;
+    std::uint32_t references;
+  };
+  static_assert(sizeof(Payload) == 24);
+
+  void make_resident(std::uint32_t payload, std::string_view content);
+  void evict(Resident* resident);
+  void count(LogPosition position, std::int64_t change);
+
+  queue::Slab<Payload> payloads_;
+  Resident* oldest_ = nullptr;
+  Resident* newest_ = nullptr;
+  std::vector<Resident*> condemned_;
+  std::uint64_t resident_bytes_ = 0;
+  std::uint64_t resident_bytes_max_;
+
+  // How many payloads lie in each 64 KiB of the log, from the first that has any.
+  std::deque<std::uint32_t> regions_;
+  std::uint64_t first_region_ = 0;
+};
+
+}  // namespace fanfare::engine

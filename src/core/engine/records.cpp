@@ -1,0 +1,229 @@
+#include "core/engine/records.h"
+
+#include <cstring>
+#include <type_traits>
+#include <utility>
+
+#include "base/assert.h"
+#include "core/engine/archive.h"
+
+namespace fanfare::engine {
+namespace {
+
+constexpr std::uint8_t kVersion = 1;
+
+}  // namespace
+
+// The fields of each event, in the order of the record.
+template <class A>
+void fields(A& a, Arg<A, SentEvent>& e) {
+  a(e.queue), a(e.sequence), a(e.id), a(e.visible_at);
+}
+template <class A>
+void fields(A& a, Arg<A, PublishedEvent::Delivery>& d) {
+  a(d.subscription), a(d.queue), a(d.sequence), a(d.enveloped), a(d.redriven);
+}
+template <class A>
+void fields(A& a, Arg<A, PublishedEvent>& e) {
+  a(e.topic), a(e.deliveries);
+}
+template <class A>
+void fields(A& a, Arg<A, ReceivedEvent>& e) {
+  a(e.queue), a(e.epoch), a(e.until), a(e.sequences);
+}
+template <class A>
+void fields(A& a, Arg<A, DeletedEvent>& e) {
+  a(e.queue), a(e.sequences);
+}
+template <class A>
+void fields(A& a, Arg<A, VisibilityChangedEvent::Change>& c) {
+  a(c.sequence), a(c.until);
+}
+template <class A>
+void fields(A& a, Arg<A, VisibilityChangedEvent>& e) {
+  a(e.queue), a(e.changes);
+}
+template <class A>
+void fields(A& a, Arg<A, DeadLetteredEvent>& e) {
+  a(e.queue), a(e.sequence), a(e.to_queue), a(e.to_sequence), a(e.visible_at);
+}
+template <class A>
+void fields(A& a, Arg<A, UndeliveredEvent>& e) {
+  a(e.queue), a(e.sequences);
+}
+template <class A>
+void fields(A& a, Arg<A, QueueCreatedEvent>& e) {
+  a(e.queue), a(e.first_sequence), a(e.key), a(e.settings), a(e.tags);
+}
+template <class A>
+void fields(A& a, Arg<A, QueueChangedEvent>& e) {
+  a(e.queue), a(e.settings);
+}
+template <class A>
+void fields(A& a, Arg<A, QueueDeletedEvent>& e) {
+  a(e.queue);
+}
+template <class A>
+void fields(A& a, Arg<A, QueuePurgedEvent>& e) {
+  a(e.queue);
+}
+template <class A>
+void fields(A& a, Arg<A, QueueTaggedEvent>& e) {
+  a(e.queue), a(e.tags);
+}
+template <class A>
+void fields(A& a, Arg<A, TopicCreatedEvent>& e) {
+  a(e.topic), a(e.key), a(e.settings), a(e.tags);
+}
+template <class A>
+void fields(A& a, Arg<A, TopicChangedEvent>& e) {
+  a(e.topic), a(e.settings);
+}
+template <class A>
+void fields(A& a, Arg<A, TopicDeletedEvent>& e) {
+  a(e.topic);
+}
+template <class A>
+void fields(A& a, Arg<A, TopicTaggedEvent>& e) {
+  a(e.topic), a(e.tags);
+}
+template <class A>
+void fields(A& a, Arg<A, SubscriptionCreatedEvent>& e) {
+  a(e.subscription), a(e.topic), a(e.uuid), a(e.protocol), a(e.endpoint), a(e.owner), a(e.principal), a(e.token);
+  a(e.authenticated), a(e.settings);
+}
+template <class A>
+void fields(A& a, Arg<A, SubscriptionChangedEvent>& e) {
+  a(e.subscription), a(e.settings);
+}
+template <class A>
+void fields(A& a, Arg<A, SubscriptionDeletedEvent>& e) {
+  a(e.subscription);
+}
+template <class A>
+void fields(A& a, Arg<A, SubscriptionConfirmedEvent>& e) {
+  a(e.subscription), a(e.authenticated);
+}
+template <class A>
+void fields(A& a, Arg<A, RelocatedEvent>& e) {
+  a(e.queue), a(e.sequence);
+}
+
+namespace {
+
+template <class E>
+constexpr RecordKind kind_of() {
+  using K = RecordKind;
+  if constexpr (std::is_same_v<E, SentEvent>) return K::Sent;
+  else if constexpr (std::is_same_v<E, PublishedEvent>) return K::Published;
+  else if constexpr (std::is_same_v<E, ReceivedEvent>) return K::Received;
+  else if constexpr (std::is_same_v<E, DeletedEvent>) return K::Deleted;
+  else if constexpr (std::is_same_v<E, VisibilityChangedEvent>) return K::VisibilityChanged;
+  else if constexpr (std::is_same_v<E, DeadLetteredEvent>) return K::DeadLettered;
+  else if constexpr (std::is_same_v<E, UndeliveredEvent>) return K::Undelivered;
+  else if constexpr (std::is_same_v<E, QueueCreatedEvent>) return K::QueueCreated;
+  else if constexpr (std::is_same_v<E, QueueChangedEvent>) return K::QueueChanged;
+  else if constexpr (std::is_same_v<E, QueueDeletedEvent>) return K::QueueDeleted;
+  else if constexpr (std::is_same_v<E, QueuePurgedEvent>) return K::QueuePurged;
+  else if constexpr (std::is_same_v<E, QueueTaggedEvent>) return K::QueueTagged;
+  else if constexpr (std::is_same_v<E, TopicCreatedEvent>) return K::TopicCreated;
+  else if constexpr (std::is_same_v<E, TopicChangedEvent>) return K::TopicChanged;
+  else if constexpr (std::is_same_v<E, TopicDeletedEvent>) return K::TopicDeleted;
+  else if constexpr (std::is_same_v<E, TopicTaggedEvent>) return K::TopicTagged;
+  else if constexpr (std::is_same_v<E, SubscriptionCreatedEvent>) return K::SubscriptionCreated;
+  else if constexpr (std::is_same_v<E, SubscriptionChangedEvent>) return K::SubscriptionChanged;
+  else if constexpr (std::is_same_v<E, SubscriptionDeletedEvent>) return K::SubscriptionDeleted;
+  else if constexpr (std::is_same_v<E, SubscriptionConfirmedEvent>) return K::SubscriptionConfirmed;
+  else if constexpr (std::is_same_v<E, RelocatedEvent>) return K::Relocated;
+}
+
+template <class E>
+std::size_t begin_record(const E& event, Timestamp at, std::string& out) {
+  const std::size_t start = out.size();
+  Writer writer(out);
+  writer(kVersion);
+  writer(kind_of<E>());
+  writer(std::uint16_t{0});
+  writer(std::uint32_t{0});
+  writer(at);
+  writer(event);
+  return start;
+}
+
+void set_content_bytes(std::string& out, std::size_t start, std::size_t bytes) {
+  FANFARE_ASSERT(bytes <= 0xffff'ffffu);
+  const auto size = static_cast<std::uint32_t>(bytes);
+  std::memcpy(out.data() + start + 4, &size, sizeof size);
+}
+
+// False for a kind that no event has.
+template <std::size_t... Index>
+bool decode_kind(RecordKind kind, Reader& reader, Event& event, std::index_sequence<Index...>) {
+  return ((kind == kind_of<std::variant_alternative_t<Index, Event>>() && (reader(event.emplace<Index>()), true)) || ...);
+}
+
+}  // namespace
+
+template <class E>
+void encode_record(const E& event, Timestamp at, std::string_view content, std::string& out) {
+  const std::size_t start = begin_record(event, at, out);
+  out.append(content);
+  set_content_bytes(out, start, content.size());
+}
+
+template <class E>
+std::string_view encode_record_with(const E& event, Timestamp at, const message::Content& content, std::string& out) {
+  const std::size_t start = begin_record(event, at, out);
+  const std::size_t content_start = out.size();
+  message::encode(content, out);
+  set_content_bytes(out, start, out.size() - content_start);
+  return std::string_view{out}.substr(content_start);
+}
+
+template void encode_record(const SentEvent&, Timestamp, std::string_view, std::string&);
+template void encode_record(const PublishedEvent&, Timestamp, std::string_view, std::string&);
+template void encode_record(const ReceivedEvent&, Timestamp, std::string_view, std::string&);
+template void encode_record(const DeletedEvent&, Timestamp, std::string_view, std::string&);
+template void encode_record(const VisibilityChangedEvent&, Timestamp, std::string_view, std::string&);
+template void encode_record(const DeadLetteredEvent&, Timestamp, std::string_view, std::string&);
+template void encode_record(const UndeliveredEvent&, Timestamp, std::string_view, std::string&);
+template void encode_record(const QueueCreatedEvent&, Timestamp, std::string_view, std::string&);
+template void encode_record(const QueueChangedEvent&, Timestamp, std::string_view, std::string&);
+template void encode_record(const QueueDeletedEvent&, Timestamp, std::string_view, std::string&);
+template void encode_record(const QueuePurgedEvent&, Timestamp, std::string_view, std::string&);
+template void encode_record(const QueueTaggedEvent&, Timestamp, std::string_view, std::string&);
+template void encode_record(const TopicCreatedEvent&, Timestamp, std::string_view, std::string&);
+template void encode_record(const TopicChangedEvent&, Timestamp, std::string_view, std::string&);
+template void encode_record(const TopicDeletedEvent&, Timestamp, std::string_view, std::string&);
+template void encode_record(const TopicTaggedEvent&, Timestamp, std::string_view, std::string&);
+template void encode_record(const SubscriptionCreatedEvent&, Timestamp, std::string_view, std::string&);
+template void encode_record(const SubscriptionChangedEvent&, Timestamp, std::string_view, std::string&);
+template void encode_record(const SubscriptionDeletedEvent&, Timestamp, std::string_view, std::string&);
+template void encode_record(const SubscriptionConfirmedEvent&, Timestamp, std::string_view, std::string&);
+template void encode_record(const RelocatedEvent&, Timestamp, std::string_view, std::string&);
+template std::string_view encode_record_with(const SentEvent&, Timestamp, const message::Content&, std::string&);
+template std::string_view encode_record_with(const PublishedEvent&, Timestamp, const message::Content&, std::string&);
+
+Result<DecodedRecord, RecordError> decode_record(std::string_view record) {
+  if (record.size() < kRecordHeaderBytes) return RecordError::Damaged;
+  if (static_cast<std::uint8_t>(record[0]) != kVersion) return RecordError::UnknownVersion;
+  const auto content_bytes = load_le<std::uint32_t>(record.data() + 4);
+  if (content_bytes > record.size() - kRecordHeaderBytes) return RecordError::Damaged;
+  DecodedRecord decoded;
+  decoded.at = timestamp_from_unix_ms(load_le<std::int64_t>(record.data() + 8));
+  decoded.content = record.substr(record.size() - content_bytes);
+  Reader reader(record.substr(kRecordHeaderBytes, record.size() - kRecordHeaderBytes - content_bytes));
+  constexpr auto kEvents = std::make_index_sequence<std::variant_size_v<Event>>{};
+  if (!decode_kind(static_cast<RecordKind>(record[1]), reader, decoded.event, kEvents)) return RecordError::UnknownKind;
+  if (!reader.ok() || reader.remaining() != 0) return RecordError::Damaged;
+  return decoded;
+}
+
+std::optional<std::string_view> content_of_record(std::string_view record) {
+  if (record.size() < kRecordHeaderBytes || static_cast<std::uint8_t>(record[0]) != kVersion) return std::nullopt;
+  const auto content_bytes = load_le<std::uint32_t>(record.data() + 4);
+  if (content_bytes == 0 || content_bytes > record.size() - kRecordHeaderBytes) return std::nullopt;
+  return record.substr(record.size() - content_bytes);
+}
+
+}  // namespace fanfare::engine

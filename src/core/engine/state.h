@@ -1,0 +1,136 @@
+// What the engine holds for each queue, topic and subscription, and the tables that find them.
+//
+// Rule 1: durable fields change only in EngineCore::apply(); transient ones (waiters, counters, caches) are marked so and
+//         are no part of snapshots and of debug_state().
+// Rule 2: nothing here iterates over a hash table where the order could be seen from outside.
+#pragma once
+
+#include <cstdint>
+#include <list>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "base/bytes.h"
+#include "core/engine/commands.h"
+#include "core/engine/engine.h"
+#include "core/queue/queue.h"
+#include "core/topic/filter_policy.h"
+#include "policy/policy.h"
+
+namespace fanfare::engine {
+
+using TagMap = std::map<std::string, std::string, std::less<>>;
+
+/// A receive that waits for a message.
+struct Waiter {
+  CallerId caller;
+  Timestamp until{};
+  std::int64_t max_messages = 1;
+  std::optional<queue::VisibilityTimeout> visibility_timeout;
+};
+
+struct QueueState {
+  QueueState(QueueId its_id, QueueKey its_key, SequenceNumber first)
+      : id(its_id), key(std::move(its_key)), arn(key.arn().str()), messages(first) {}
+
+  // Constant after construction.
+  QueueId id;
+  QueueKey key;
+  std::string arn;
+
+  queue::QueueSettings settings;
+  std::optional<policy::Policy> policy;  ///< settings.policy, parsed
+  Timestamp created_at{};
+  Timestamp changed_at{};
+  std::optional<Timestamp> purged_at;
+  TagMap tags;
+  queue::Queue messages;
+  /// Deleted: only its name is still needed, by messages of other queues that came from here.
+  bool deleted = false;
+  std::uint64_t references = 0;  ///< entries elsewhere that name this queue as their dead_letter_source
+
+  // Transient.
+  std::list<Waiter> waiters;  ///< first come, first served
+  QueueCounters counters;
+  std::optional<Timestamp> registered;  ///< the deadline that stands for this queue in EngineCore::due_
+  std::uint32_t policy_generation = 0;  ///< changes with the policy; for SubscriptionState's cache
+  std::uint32_t planned = 0;            ///< deliveries of the publication that is being decided
+};
+
+struct SubscriptionState {
+  // Constant after construction.
+  SubscriptionId id;
+  TopicId topic;
+  TopicKey topic_key;  ///< outlives the topic: copies on queues still need the name
+  topic::SubscriptionUuid uuid;
+  topic::DeliveryProtocol protocol = topic::DeliveryProtocol::Sqs;
+  std::string endpoint;
+  std::string owner;
+  std::string principal;
+  std::optional<QueueKey> queue;  ///< endpoint of an sqs subscription, parsed
+  Timestamp created_at{};
+
+  topic::SubscriptionSettings settings;
+  std::optional<topic::FilterPolicy> filter;  ///< settings.filter_policy, parsed
+  std::string token;                          ///< not empty: waits for its confirmation
+  bool authenticated = false;
+  bool deleted = false;          ///< only its names are still needed, by copies that wait on queues
+  std::uint64_t references = 0;  ///< entries that need its envelope
+
+  // Transient: what the queue's policy said last about this topic.
+  struct Verdict {
+    std::uint32_t queue = 0;
+    std::uint32_t policy_generation = 0;
+    policy::Decision decision;
+  };
+  mutable std::optional<Verdict> verdict;
+  mutable std::uint32_t endpoint_number = 0;  ///< the queue that `queue` named last; 0: look it up
+};
+
+struct TopicState {
+  // Constant after construction.
+  TopicId id;
+  TopicKey key;
+  std::string arn;
+  Timestamp created_at{};
+
+  topic::TopicSettings settings;
+  std::optional<policy::Policy> policy;
+  TagMap tags;
+  std::vector<SubscriptionState*> subscriptions;  ///< by age
+  std::uint64_t subscriptions_deleted = 0;
+
+  // Transient.
+  TopicCounters counters;
+};
+
+/// What a topic has at most one subscription for.
+inline std::string endpoint_key(TopicId topic, topic::DeliveryProtocol protocol, std::string_view endpoint) {
+  std::string key;
+  append_le(key, topic.number);
+  append_le(key, static_cast<std::uint8_t>(protocol));
+  key += endpoint;
+  return key;
+}
+inline std::string uuid_key(const Uuid& uuid) { return {reinterpret_cast<const char*>(uuid.bytes.data()), uuid.bytes.size()}; }
+
+struct KeyHash {
+  using is_transparent = void;
+  static std::size_t mix(std::string_view account, std::string_view region, std::string_view name) {
+    const std::hash<std::string_view> hash;
+    return hash(name) ^ (hash(account) * 0x9e3779b97f4a7c15ULL) ^ (hash(region) << 1);
+  }
+  template <class View>
+  static std::size_t of(const View& key) {
+    return mix(key.account, key.region, key.name);
+  }
+  std::size_t operator()(const QueueKeyView& key) const { return of(key); }
+  std::size_t operator()(const TopicKeyView& key) const { return of(key); }
+};
+
+}  // namespace fanfare::engine
