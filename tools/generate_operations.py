@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """Writes src/api/aws/{sqs,sns,sts}_model.{h,cpp} from the services' models.
 
-    tools/generate_operations.py MODELS_DIR [OUT_DIR]      # MODELS_DIR holds sqs.json, sns.json, sts.json
+    tools/generate_operations.py MODELS_DIR      # MODELS_DIR holds sqs.json, sns.json, sts.json
+    tools/generate_operations.py --check         # says which files are not what ../shared/data/aws-models gives
 
 What the models do not say stands here: SQS's model describes the JSON protocol only, so the names that its Query protocol
 uses (API version 2012-11-05) are in SQS_QUERY_NAMES and SQS_MAP_NAMES.
@@ -227,15 +228,33 @@ constinit const aws::ServiceModel kModel{{aws::Service::{self.key.capitalize()},
 """
 
 
-def main():
-    if len(sys.argv) not in (2, 3):
-        sys.exit(__doc__)
-    models = pathlib.Path(sys.argv[1])
-    out = pathlib.Path(sys.argv[2]) if len(sys.argv) == 3 else pathlib.Path(__file__).parent.parent / "src/api/aws"
+def generated(models):
+    """{file name: text} for all services."""
+    files = {}
     for key in SERVICES:
         service = Service(key, json.loads((models / f"{key}.json").read_text()))
-        (out / f"{key}_model.h").write_text(wrapped(service.header()))
-        (out / f"{key}_model.cpp").write_text(wrapped(service.source()))
+        files[f"{key}_model.h"] = wrapped(service.header())
+        files[f"{key}_model.cpp"] = wrapped(service.source())
+    return files
+
+
+def main():
+    if len(sys.argv) != 2:
+        sys.exit(__doc__)
+    root = pathlib.Path(__file__).resolve().parent.parent
+    out = root / "src/api/aws"
+    if sys.argv[1] != "--check":
+        for name, text in generated(pathlib.Path(sys.argv[1])).items():
+            (out / name).write_text(text)
+        return
+    beside = [p / "shared/data/aws-models" for p in (root.parent, root.parent.parent)]
+    models = next((p for p in beside if p.is_dir()), None)
+    if models is None:
+        print("skipped: the service models are not at ../shared/data/aws-models")
+        sys.exit(77)
+    stale = [name for name, text in generated(models).items() if (out / name).read_text() != text]
+    if stale:
+        sys.exit(f"not what the models give: {', '.join(stale)}; run tools/generate_operations.py {models}")
 
 
 if __name__ == "__main__":

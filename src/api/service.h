@@ -15,21 +15,18 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
 #include <memory>
-#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "api/aws/authenticator.h"
+#include "api/aws/payloads.h"
 #include "api/aws/reply_context.h"
 #include "base/ids.h"
-#include "base/log_position.h"
 #include "base/rng.h"
 #include "base/time.h"
 #include "core/engine/commands.h"
-#include "core/topic/envelope.h"
 #include "wire/http/request.h"
 
 namespace fanfare::api {
@@ -63,17 +60,6 @@ struct Outcome {
 struct Decoded {
   const engine::Command* command = nullptr;  ///< null: the answer is in `out`, and `outcome` is valid
   Outcome outcome;
-};
-
-/// The contents of messages that are no longer in memory, and the signatures of envelopes.
-class Payloads {
- public:
-  virtual ~Payloads() = default;
-  /// The bytes of the record at this position; nullopt if it cannot be read.
-  virtual std::optional<std::string> record(LogPosition position) = 0;
-  /// Signature and certificate of an envelope on a standard topic; views live until the next call. The default has
-  /// none: an empty Signature. `unsubscribe_url` is filled in by the caller.
-  virtual topic::EnvelopeSignature sign(const engine::EnvelopeOf& envelope, const message::ContentView& content);
 };
 
 struct Encoded {

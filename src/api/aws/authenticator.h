@@ -2,10 +2,11 @@
 // Source of truth: identity-and-policy in the design; [AWS SigV4] for the forms of credentials.
 #pragma once
 
+#include <functional>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
-#include <unordered_map>
 
 #include "api/aws/error.h"
 #include "base/ids.h"
@@ -14,6 +15,8 @@
 #include "policy/policy.h"
 #include "wire/aws_shape/shape.h"
 #include "wire/http/request.h"
+#include "wire/http/url.h"
+#include "wire/sigv4/sigv4.h"
 
 namespace fanfare::api::aws {
 
@@ -52,25 +55,32 @@ class Authenticator {
 };
 
 /// Development mode: every access key is accepted and acts as the root of the default account, a 12-digit one as the
-/// root of that account; so does a request without any signature. Signatures of keys whose secret is known are checked
-/// when asked for.
+/// root of that account; so does a request without any signature. Signatures of known keys are checked when asked for.
 class DevelopmentAuthenticator final : public Authenticator {
  public:
   struct Options {
     AccountId account{"000000000000"};
     /// Check the signature of a request whose access key is in `secrets`. Other keys stay accepted.
     bool verify_known_keys = false;
-    std::unordered_map<std::string, std::string> secrets;  ///< access key id -> secret
+    /// Refuse other keys and requests without a signature, too. Only together with verify_known_keys.
+    bool only_known_keys = false;
+    std::map<std::string, std::string, std::less<>> secrets;  ///< access key id -> secret
   };
   explicit DevelopmentAuthenticator(Options options);
-  ~DevelopmentAuthenticator() override;
 
+  /// Errors: InvalidClientTokenId, SignatureDoesNotMatch, IncompleteSignature, RequestExpired,
+  /// MissingAuthenticationToken.
   Result<Identity, ApiError> authenticate(const wire::http::Request& request, const Credential& credential,
                                           Timestamp now, wire::aws::Arena& arena) override;
 
  private:
+  std::optional<ApiError> verify(const wire::http::Request& request, std::string_view secret, Timestamp now);
+
   Options options_;
   std::string root_arn_;
+  wire::sigv4::SigningKeyCache signing_keys_;
+  wire::http::Form query_;
+  std::string scratch_;
 };
 
 }  // namespace fanfare::api::aws

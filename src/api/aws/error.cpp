@@ -10,6 +10,7 @@ WireError wire_error(CommonError error) {
     case CommonError::InvalidAction: return {"InvalidAction", "InvalidAction", 400, false};
     case CommonError::MissingAction: return {"MissingAction", "MissingAction", 400, false};
     case CommonError::Serialization: return {"SerializationException", "SerializationException", 400, false};
+    case CommonError::Validation: return {"ValidationError", "ValidationError", 400, false};
     case CommonError::MalformedQueryString: return {"MalformedQueryString", "MalformedQueryString", 400, false};
     case CommonError::NotFound: return {"UnknownOperationException", "UnknownOperationException", 404, false};
     case CommonError::MethodNotAllowed: return {"MethodNotAllowed", "MethodNotAllowed", 405, false};

@@ -31,6 +31,7 @@ enum class CommonError : std::uint8_t {
   InvalidAction,         ///< Query: no such action
   MissingAction,         ///< Query: no action at all
   Serialization,         ///< the body is not what the protocol wants, or a member is of another type
+  Validation,            ///< Query of SNS and STS: a member breaks a constraint of the model
   MalformedQueryString,  ///< a percent sign without two digits, bytes that are not UTF-8
   NotFound,              ///< a path that is neither / nor a queue's
   MethodNotAllowed,      ///< neither GET nor POST

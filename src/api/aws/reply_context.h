@@ -26,7 +26,8 @@ struct BatchEntry {
   std::uint32_t id_size = 0;
   std::uint32_t handle_begin = 0;
   std::uint32_t handle_size = 0;
-  std::int32_t error = -1;  ///< index in ReplyContext::errors; -1: the engine decides
+  std::uint32_t visibility_timeout = 0;  ///< that a change asked for, in seconds
+  std::int32_t error = -1;               ///< index in ReplyContext::errors; -1: the engine decides
   std::array<std::uint8_t, 16> body_md5{};
   std::optional<std::array<std::uint8_t, 16>> attributes_md5;
   std::optional<std::array<std::uint8_t, 16>> system_attributes_md5;
@@ -51,6 +52,8 @@ struct ReplyContext {
   std::array<std::uint8_t, 16> body_md5{};
   std::optional<std::array<std::uint8_t, 16>> attributes_md5;
   std::optional<std::array<std::uint8_t, 16>> system_attributes_md5;
+
+  std::uint32_t visibility_timeout = 0;  ///< that a change asked for, in seconds
 
   // Batches.
   std::vector<BatchEntry> batch;

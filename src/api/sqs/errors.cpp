@@ -11,7 +11,7 @@ namespace {
 using aws::ApiError;
 
 ApiError invalid_redrive(const ErrorSubject& subject, std::string_view reason) {
-  return invalid_value(subject.redrive_policy, "RedrivePolicy", reason);
+  return invalid_value(subject.named, "RedrivePolicy", reason);
 }
 
 }  // namespace
@@ -81,7 +81,7 @@ ApiError api_error(const engine::QueueError& error, const ErrorSubject& subject)
           Error::QueueDeletedRecently,
           "You must wait 60 seconds after deleting a queue before you can create another with the same name.");
     case Code::NameAndTypeDisagree:
-      if (subject.queue_name.ends_with(".fifo")) {
+      if (subject.fifo_name) {
         return api_error(Error::InvalidParameterValue,
                          "Can only include alphanumeric characters, hyphens, or underscores. 1 to 80 in length");
       }
@@ -126,9 +126,8 @@ ApiError api_error(const engine::QueueError& error, const ErrorSubject& subject)
     case Code::TooManyTags:
       return api_error(Error::InvalidParameterValue, "Too many tags added for queue. The limit is 50.");
     case Code::PurgeInProgress:
-      return api_error(
-          Error::PurgeQueueInProgress,
-          fmt::format("Only one PurgeQueue operation on {} is allowed every 60 seconds.", subject.queue_name));
+      return api_error(Error::PurgeQueueInProgress,
+                       fmt::format("Only one PurgeQueue operation on {} is allowed every 60 seconds.", subject.named));
     case Code::MessageTooLong:
       return api_error(Error::InvalidParameterValue,
                        fmt::format("One or more parameters {}. Reason: Message must be shorter than {} bytes.",
@@ -155,18 +154,17 @@ ApiError api_error(const engine::QueueError& error, const ErrorSubject& subject)
                        "The maximum number of messages in flight of this queue is reached: delete messages "
                        "after they are processed.");
     case Code::ReceiptHandleOfOtherQueue:
-      return api_error(
-          Error::ReceiptHandleIsInvalid,
-          fmt::format("The input receipt handle \"{}\" is not a valid receipt handle.", subject.receipt_handle));
+      return api_error(Error::ReceiptHandleIsInvalid,
+                       fmt::format("The input receipt handle \"{}\" is not a valid receipt handle.", subject.named));
     case Code::ReceiptHandleExpired:
-      return invalid_value(subject.receipt_handle, "ReceiptHandle", "The receipt handle has expired.");
+      return invalid_value(subject.named, "ReceiptHandle", "The receipt handle has expired.");
     case Code::MessageNotInflight:
       return api_error(Error::MessageNotInflight, "The specified message isn't in flight.");
     case Code::MessageNotAvailable:
-      return invalid_value(subject.receipt_handle, "ReceiptHandle",
+      return invalid_value(subject.named, "ReceiptHandle",
                            "Message does not exist or is not available for visibility timeout change.");
     case Code::TotalVisibilityExceeded:
-      return invalid_value(subject.receipt_handle, "VisibilityTimeout",
+      return invalid_value(std::to_string(subject.visibility_timeout), "VisibilityTimeout",
                            "Total VisibilityTimeout for the message is beyond the limit [43200 seconds].");
   }
   FANFARE_ASSERT(false, "an error outside its enumeration");

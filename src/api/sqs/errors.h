@@ -54,12 +54,13 @@ aws::ApiError missing_parameter(std::string_view name);
 /// `Value 21 for parameter WaitTimeSeconds is invalid. Reason: Must be >= 0 and <= 20, if provided.`
 aws::ApiError invalid_value(std::string_view value, std::string_view parameter, std::string_view reason);
 
-/// What the texts of engine errors name.
+/// What the texts of engine errors need of the request.
 struct ErrorSubject {
-  std::string_view queue_name;
-  std::string_view receipt_handle;  ///< as the caller wrote it
-  std::string_view redrive_policy;  ///< the RedrivePolicy that the caller gave
-  bool in_batch = false;            ///< entries of a batch have other texts than single requests
+  std::string_view
+      named;  ///< what they name: a queue's name, a receipt handle or a RedrivePolicy, as the caller wrote it
+  std::int64_t visibility_timeout = 0;  ///< that a change asked for, in seconds
+  bool fifo_name = false;               ///< whether the queue's name ends in ".fifo"
+  bool in_batch = false;                ///< entries of a batch have other texts than single requests
 };
 
 /// The one switch from the engine's refusals to AWS's errors.

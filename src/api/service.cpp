@@ -1,0 +1,321 @@
+#include "api/service.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <utility>
+
+#include "api/aws/call.h"
+#include "api/aws/router.h"
+#include "api/aws/sns_model.h"
+#include "api/aws/sqs_model.h"
+#include "api/aws/sts_model.h"
+#include "api/sns/actions.h"
+#include "api/sns/errors.h"
+#include "api/sqs/actions.h"
+#include "api/sqs/errors.h"
+#include "api/sqs/receipt_handles.h"
+#include "api/sts/actions.h"
+#include "base/assert.h"
+#include "wire/aws_json/document.h"
+#include "wire/aws_query/form.h"
+#include "wire/aws_query/xml.h"
+#include "wire/http/response.h"
+#include "wire/json/reader.h"
+#include "wire/json/writer.h"
+
+namespace fanfare::api {
+namespace {
+
+using aws::ApiError;
+using aws::CommonError;
+using aws::Protocol;
+using wire::aws::DecodeError;
+
+const aws::Handler& handler_of(const aws::Operation& operation) {
+  switch (operation.service) {
+    case aws::Service::Sqs: return sqs::handler_of(static_cast<sqs::Action>(operation.action));
+    case aws::Service::Sns: return sns::handler_of(static_cast<sns::Action>(operation.action));
+    case aws::Service::Sts: return sts::handler_of(static_cast<sts::Action>(operation.action));
+  }
+  FANFARE_ASSERT(false, "a service outside its enumeration");
+  return sqs::handler_of(sqs::Action::SendMessage);
+}
+
+/// A host that can stand in a URL: names, addresses, a port. Anything else could smuggle a path into queue URLs.
+bool is_harmless_authority(std::string_view text) {
+  return !text.empty() && text.size() <= 255 && std::ranges::all_of(text, [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '.' || c == '-' ||
+           c == '_' || c == ':' || c == '[' || c == ']';
+  });
+}
+
+ApiError refused_input(const DecodeError& error, const aws::Operation& operation, Protocol protocol) {
+  const std::string_view member = error.member.empty() ? operation.name : error.member;
+  if (protocol == Protocol::Json) {
+    return aws::api_error(
+        CommonError::Serialization,
+        error.what == DecodeError::What::OutOfRange
+            ? fmt::format("{} cannot hold this number as {}.", member, wire::aws::name_of(error.expected))
+            : fmt::format("{} must be of type {}, not {}.", member, wire::aws::name_of(error.expected), error.found));
+  }
+  if (error.what == DecodeError::What::Malformed) {
+    return aws::api_error(CommonError::MalformedQueryString, "A list has an element with a number and one without.");
+  }
+  const std::string reason = fmt::format("Must be of type {}.", wire::aws::name_of(error.expected));
+  if (operation.service == aws::Service::Sqs) {
+    return sqs::api_error(sqs::Error::InvalidParameterValue,
+                          fmt::format("Value for parameter {} is invalid. Reason: {}", member, reason));
+  }
+  return aws::api_error(CommonError::Validation, fmt::format("Invalid parameter: {} Reason: {}", member, reason));
+}
+
+}  // namespace
+
+struct Service::State {
+  State(ServiceOptions its_options, aws::Authenticator& its_authenticator)
+      : options(std::move(its_options)), authenticator(its_authenticator), receipts(options.receipt_secret) {
+    FANFARE_ASSERT(options.receipt_secret.size() >= 16, "receipt_secret is too short to be secret");
+    default_root = "arn:aws:iam::" + options.account.str() + ":root";
+  }
+
+  ServiceOptions options;
+  aws::Authenticator& authenticator;
+  ReceiptHandles receipts;
+  std::string default_root;
+  std::string date;
+  Timestamp now{};  // of the two texts below: the requests of a turn share them
+  std::string current_time;
+  std::string epoch_time;
+
+  // Of one request.
+  aws::Router router;
+  wire::json::Reader reader;
+  wire::aws::Arena request_arena;
+  engine::Command command;
+  // Of one answer.
+  wire::aws::Arena reply_arena;
+  std::string body;
+
+  Outcome respond(const ReplyContext& context, std::string& out) const;
+  Outcome respond(const ReplyContext& context, const ApiError& error, std::string& out);
+  std::optional<ApiError> decode_input(std::string_view request_body, const aws::Operation& operation,
+                                       Protocol protocol, const void*& input);
+  Result<aws::Next, ApiError> decode(const wire::http::Request& request, const RequestInfo& info,
+                                     ReplyContext& context);
+  /// The condition keys of a request.
+  void name_context(const aws::Head& head, const RequestInfo& info, const aws::Route& route);
+
+ private:
+  void append_response(const ReplyContext& context, int status, std::string_view query_error, std::string& out) const;
+};
+
+// ---- Answers ------------------------------------------------------------------------------------------------------
+
+void Service::State::append_response(const ReplyContext& context, int status, std::string_view query_error,
+                                     std::string& out) const {
+  const std::string request_id = context.request_id.str();
+  const std::array<wire::http::Header, 3> headers{{
+      {"x-amzn-RequestId", request_id},
+      {"Content-Type", context.protocol == Protocol::Json ? "application/x-amz-json-1.0" : "text/xml"},
+      {"x-amzn-query-error", query_error},
+  }};
+  const wire::http::ResponseOptions how{context.keep_alive, context.http_1_0, context.head_only, date};
+  wire::http::append_response(out, status, std::span(headers).first(query_error.empty() ? 2 : 3), body, how);
+}
+
+Outcome Service::State::respond(const ReplyContext& context, std::string& out) const {
+  append_response(context, 200, {}, out);
+  return {aws::model_of(context.service).name, context.operation->name, {}, 200};
+}
+
+Outcome Service::State::respond(const ReplyContext& context, const ApiError& error, std::string& out) {
+  body.clear();
+  std::string query_error;
+  if (context.protocol == Protocol::Json) {
+    const std::string type =
+        fmt::format("{}{}", error.kind.modelled ? "com.amazonaws.sqs#" : "com.amazon.coral.service#", error.kind.shape);
+    wire::json::Writer(body)
+        .begin_object()
+        .key("__type")
+        .string(type)
+        .key("message")
+        .string(error.message)
+        .end_object();
+    query_error = fmt::format("{};{}", error.kind.query_code, error.kind.sender_fault ? "Sender" : "Receiver");
+  } else {
+    const bool is_sqs = context.service == aws::Service::Sqs;
+    wire::aws_query::append_error(
+        body,
+        {aws::model_of(context.service).xml_namespace, error.kind.query_code,
+         is_sqs ? sqs::query_message(error) : std::string_view(error.message), error.kind.sender_fault, is_sqs},
+        context.request_id.str());
+  }
+  append_response(context, error.kind.status, query_error, out);
+  return {aws::model_of(context.service).name,
+          context.operation == nullptr ? std::string_view() : context.operation->name, error.kind.query_code,
+          error.kind.status};
+}
+
+// ---- Requests -----------------------------------------------------------------------------------------------------
+
+std::optional<ApiError> Service::State::decode_input(std::string_view request_body, const aws::Operation& operation,
+                                                     Protocol protocol, const void*& input) {
+  const wire::aws::Shape* const shape = operation.input;
+  void* const structure = request_arena.take(shape == nullptr ? 8 : shape->size);
+  std::memset(structure, 0, shape == nullptr ? 8 : shape->size);
+  input = structure;
+  if (protocol == Protocol::Json) {
+    const auto root = reader.parse(request_body);
+    if (!root) {
+      return aws::api_error(CommonError::Serialization, "The body is not a JSON document: " + root.error().message());
+    }
+    if (shape == nullptr) return std::nullopt;
+    const auto decoded = wire::aws_json::decode(*root, *shape, structure, request_arena);
+    return decoded ? std::nullopt : std::optional(refused_input(decoded.error(), operation, protocol));
+  }
+  if (shape == nullptr) return std::nullopt;
+  const auto decoded = wire::aws_query::decode(router.parameters(), *shape, structure, request_arena);
+  return decoded ? std::nullopt : std::optional(refused_input(decoded.error(), operation, protocol));
+}
+
+void Service::State::name_context(const aws::Head& head, const RequestInfo& info, const aws::Route& route) {
+  if (now != info.now || epoch_time.empty()) {
+    now = info.now;
+    current_time = iso8601(now);
+    epoch_time = std::to_string(unix_ms(now) / 1000);
+  }
+  auto* const values = request_arena.take_array<std::string_view>(6);
+  auto* const entries = request_arena.take_array<policy::ContextEntry>(6);
+  std::size_t count = 0;
+  const auto add = [&](std::string_view key, std::string_view value) {
+    if (value.empty()) return;
+    values[count] = value;
+    entries[count] = {key, {&values[count], 1}};
+    ++count;
+  };
+  add("aws:SourceIp", info.peer_ip);
+  add("aws:SecureTransport", info.secure ? "true" : "false");
+  add("aws:UserAgent", head.user_agent);
+  add("aws:RequestedRegion", route.region);
+  add("aws:CurrentTime", current_time);
+  add("aws:EpochTime", epoch_time);
+  command.caller.context = {entries, count};
+}
+
+Result<aws::Next, ApiError> Service::State::decode(const wire::http::Request& request, const RequestInfo& info,
+                                                   ReplyContext& context) {
+  aws::Route route;
+  const aws::Head head(request);
+  auto unroutable = router.route(request, head, options.region.str(), route);
+  context.protocol = route.protocol;
+  context.service = route.service;
+  context.operation = route.operation;
+  if (unroutable) return *std::move(unroutable);
+  if (request.body.size() > options.body_bytes_max) {
+    return aws::api_error(CommonError::RequestTooLarge, fmt::format("The body has {} bytes, {} are accepted.",
+                                                                    request.body.size(), options.body_bytes_max));
+  }
+
+  auto identity = authenticator.authenticate(request, route.credential, info.now, request_arena);
+  if (!identity) return identity.error();
+  if (identity->principal.arn != default_root) context.principal = identity->principal.arn;
+
+  const aws::Operation& operation = *route.operation;
+  const void* input = nullptr;
+  if (auto refused = decode_input(request.body, operation, route.protocol, input)) return *std::move(refused);
+
+  body.clear();
+  reply_arena.reset();
+  aws::Answer answer(context, reply_arena, body);
+  const std::string_view account =
+      identity->principal.account.empty() ? std::string_view(options.account.str()) : identity->principal.account;
+  aws::Call call{operation,
+                 route.protocol,
+                 account,
+                 route.region,
+                 route.queue_path,
+                 is_harmless_authority(request.authority) ? request.authority : std::string_view("localhost"),
+                 info.secure || wire::http::equal_ignoring_case(head.forwarded_proto, "https"),
+                 *identity,
+                 info.now,
+                 info.secrets,
+                 request_arena,
+                 receipts,
+                 context,
+                 command.request,
+                 answer};
+  auto next = handler_of(operation).decode(input, call);
+  if (next && *next == aws::Next::Engine) {
+    command.caller.id = info.caller;
+    command.caller.principal = identity->principal;
+    command.caller.identity = policy::Verdict::Allow;
+    name_context(head, info, route);
+  }
+  return next;
+}
+
+Service::Service(ServiceOptions options, aws::Authenticator& authenticator)
+    : state_(std::make_unique<State>(std::move(options), authenticator)) {}
+Service::~Service() = default;
+Service::Service(Service&&) noexcept = default;
+Service& Service::operator=(Service&&) noexcept = default;
+
+void Service::set_date(std::string_view http_date) { state_->date = http_date; }
+
+Decoded Service::decode(const wire::http::Request& request, const RequestInfo& info, ReplyContext& context,
+                        std::string& out) {
+  State& state = *state_;
+  state.request_arena.reset();
+  context = ReplyContext();
+  context.keep_alive = request.keep_alive;
+  context.http_1_0 = request.minor_version == 0;
+  context.head_only = request.method == "HEAD";
+  context.request_id = Uuid::from_random(info.secrets.bytes16());
+  auto next = state.decode(request, info, context);
+  if (!next) return {nullptr, state.respond(context, next.error(), out)};
+  if (*next == aws::Next::Answered) return {nullptr, state.respond(context, out)};
+  return {&state.command, {}};
+}
+
+Encoded Service::encode(const ReplyContext& context, const engine::Reply& reply, Payloads& payloads, std::string& out) {
+  State& state = *state_;
+  Encoded encoded;
+  const auto refuse = [&](const ApiError& error) {
+    encoded.outcome = state.respond(context, error, out);
+    return std::move(encoded);
+  };
+  if (const auto* error = std::get_if<engine::QueueError>(&reply.body)) {
+    return refuse(sqs::api_error(*error, {.named = context.subject,
+                                          .visibility_timeout = context.visibility_timeout,
+                                          .fifo_name = context.fifo,
+                                          .in_batch = false}));
+  }
+  if (const auto* error = std::get_if<engine::TopicError>(&reply.body)) return refuse(sns::api_error(*error, context));
+  if (const auto* error = std::get_if<engine::AccessDenied>(&reply.body)) {
+    const std::string_view who = context.principal.empty() ? state.default_root : context.principal;
+    return refuse(context.service == aws::Service::Sqs ? sqs::api_error(*error, who) : sns::api_error(*error, who));
+  }
+  if (std::holds_alternative<engine::Unavailable>(reply.body)) {
+    return refuse(aws::api_error(CommonError::ServiceUnavailable,
+                                 "There is no room to store this. Receiving and deleting work; try again later."));
+  }
+  state.body.clear();
+  state.reply_arena.reset();
+  aws::Answer answer(context, state.reply_arena, state.body);
+  aws::ReplyCall call{context, state.options.region.str(), payloads, state.receipts, encoded.unreadable, answer};
+  const aws::Handler& handler = handler_of(*context.operation);
+  FANFARE_ASSERT(handler.encode != nullptr, context.operation->name);
+  handler.encode(reply.body, call);
+  encoded.outcome = state.respond(context, out);
+  return encoded;
+}
+
+Outcome Service::refuse(const ReplyContext& context, aws::CommonError error, std::string_view message,
+                        std::string& out) {
+  return state_->respond(context, aws::api_error(error, std::string(message)), out);
+}
+
+}  // namespace fanfare::api
