@@ -163,11 +163,13 @@ class Engine {
   static Result<Engine, ReplayError> load(const EngineOptions& options,
                                           const std::function<std::optional<std::string>()>& next);
 
-  /// Records before this position are not needed by any message; nullopt: no message needs any.
+  /// Records before this position are not needed by any message (it may be up to 64 KiB too low); nullopt: no message needs
+  /// any. The state itself needs the records since the last snapshot.
   [[nodiscard]] std::optional<LogPosition> oldest_needed_position() const;
-  /// Contents that lie before `before`, oldest first, at most about `budget_bytes`, that must be written again so that the
-  /// log before it can be freed. `read` gives a record's bytes, or nullopt if it cannot be read (then it is left).
-  /// Adds records to `outputs`. Returns whether any content still lies before `before`.
+  /// Writes contents that lie before `before` again, so that the log before it can be freed: looks at some tens of thousands
+  /// of messages from where it stopped last time, and writes at most about `budget_bytes`. `read` gives the record at a
+  /// position, or nullopt if it cannot be read (then that content stays where it is). Adds records to `outputs`.
+  /// Returns whether another call can still do something.
   bool relocate(LogPosition before, std::uint64_t budget_bytes,
                 const std::function<std::optional<std::string>(LogPosition)>& read, Outputs& outputs);
 

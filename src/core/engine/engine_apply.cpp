@@ -101,6 +101,11 @@ void EngineCore::apply(const UndeliveredEvent& event) {
     if (messages.find({sequence}) != nullptr) messages.apply(queue::Undelivered{{sequence}});
 }
 
+void EngineCore::apply(const RelocatedEvent& event, LogPosition position) {
+  const queue::Entry* entry = queue_by_number(event.queue)->messages.find({event.sequence});
+  if (entry != nullptr) payloads_.move(entry->payload, position);
+}
+
 // ---- Queues -------------------------------------------------------------------------------------------------------------
 
 QueueState& EngineCore::insert_queue(std::unique_ptr<QueueState> queue) {
@@ -144,6 +149,7 @@ void EngineCore::apply(const QueueDeletedEvent& event) {
   queue_names_.erase(queue.key.view());
   if (queue.registered) due_.erase({*queue.registered, queue.id.number});
   queue.registered.reset();
+  std::erase_if(deleted_queues_, [&](const auto& entry) { return entry.second + kNameReservedFor <= now_; });
   deleted_queues_.insert_or_assign(queue.key, now_);
   queue.deleted = true;
   garbage_.push_back(std::exchange(queue.messages, queue::Queue{}));
@@ -344,8 +350,7 @@ bool EngineCore::replay_event(const DecodedRecord& record, LogPosition position)
             if (record.content.empty() || event.sequence < queue.messages.next_sequence().value) return false;
             apply(event, payloads_.add(position, record.content, content_bytes, 1), 0);
           } else if constexpr (std::is_same_v<E, RelocatedEvent>) {
-            const queue::Entry* entry = queue.messages.find({event.sequence});
-            if (entry != nullptr) payloads_.move(entry->payload, position);
+            apply(event, position);
           } else if constexpr (std::is_same_v<E, DeadLetteredEvent>) {
             if (!queue_of(event.to_queue) || event.to_queue == event.queue) return false;
             QueueState& to = *queue_by_number(event.to_queue);

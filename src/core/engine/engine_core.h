@@ -28,6 +28,9 @@
 
 namespace fanfare::engine {
 
+/// How long a deleted queue's name is not free. [SQS DeleteQueue]
+constexpr seconds kNameReservedFor{60};
+
 class EngineCore {
  public:
   EngineCore(const EngineOptions& options, LogPosition log_end);
@@ -194,6 +197,7 @@ class EngineCore {
   void apply(const SubscriptionChangedEvent& event);
   void apply(const SubscriptionDeletedEvent& event);
   void apply(const SubscriptionConfirmedEvent& event);
+  void apply(const RelocatedEvent& event, LogPosition position);
   bool replay_event(const DecodedRecord& record, LogPosition position);
 
   QueueState& insert_queue(std::unique_ptr<QueueState> queue);
@@ -202,6 +206,8 @@ class EngineCore {
   void set_settings(QueueState& queue, const queue::QueueSettings& settings);
   void set_settings(TopicState& topic, const topic::TopicSettings& settings);
   void set_settings(SubscriptionState& subscription, const topic::SubscriptionSettings& settings);
+  bool load_section(std::string_view section, std::vector<std::uint32_t>& payloads, bool& ended);
+  void relocate_content(QueueState& queue, const queue::Entry& entry, std::string_view content);
 
   // Constant after construction.
   EngineOptions options_;
@@ -245,7 +251,12 @@ class EngineCore {
   DeletedEvent deleted_;
   PublishedEvent published_;
   std::deque<FailedDelivery> failed_;
-  std::pair<std::uint32_t, SequenceNumber> relocation_cursor_{0, {0}};
+  struct RelocationCursor {
+    std::uint32_t queue = 0;
+    SequenceNumber sequence{0};
+    bool moved_any = false;  ///< since it was at the start
+  };
+  RelocationCursor relocation_;
 };
 
 }  // namespace fanfare::engine

@@ -12,7 +12,6 @@ using Code = QueueError::Code;
 
 constexpr std::size_t kTagsMax = 50;
 constexpr seconds kPurgeInterval{60};
-constexpr seconds kNameReservedFor{60};
 
 QueueError error(Code code, std::optional<queue::QueueAttribute> attribute = {}, std::string detail = {}) {
   return {code, attribute, std::move(detail), 0, 0};
@@ -90,8 +89,8 @@ void EngineCore::run(const Caller& caller, const CreateQueue& command) {
       return reply(caller.id, error(Code::QueueExistsWithOtherAttributes, attribute));
     return reply_when_durable(caller.id, QueueFound{&existing->key, existing->id});
   }
-  std::erase_if(deleted_queues_, [&](const auto& entry) { return entry.second + kNameReservedFor <= now_; });
-  if (options_.enforce_deleted_recently && deleted_queues_.contains(key))
+  const auto deleted = deleted_queues_.find(key);
+  if (options_.enforce_deleted_recently && deleted != deleted_queues_.end() && now_ < deleted->second + kNameReservedFor)
     return reply(caller.id, error(Code::QueueDeletedRecently));
   if (command.tags.size() > kTagsMax) return reply(caller.id, error(Code::TooManyTags));
   const queue::QueueSettings settings = queue::with_changes({}, command.attributes);

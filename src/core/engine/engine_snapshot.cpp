@@ -1,16 +1,485 @@
 // The state as a whole: snapshot and load, relocation of contents, and the state as text.
+//
+// A snapshot is a row of sections. Each begins with u8 version = 1 and u8 kind; the rest is the fields of the struct of that
+// name below, as archive.h writes them. Order: Head, queues, topics, subscriptions, payloads, entries, End.
 #include <fmt/format.h>
+
+#include <algorithm>
+#include <iterator>
 
 #include "core/engine/archive.h"
 #include "core/engine/engine_core.h"
 
-namespace fanfare::engine {
+namespace fanfare::queue {
 
-void EngineCore::snapshot(const std::function<void(std::string_view)>&) const {}
-Result<Success, ReplayError> EngineCore::load(const std::function<std::optional<std::string>()>&) { return Success{}; }
-bool EngineCore::relocate(LogPosition, std::uint64_t, const std::function<std::optional<std::string>(LogPosition)>&, Outputs&) {
+inline EntryState last_of(EntryState) { return EntryState::Delayed; }
+
+}  // namespace fanfare::queue
+
+namespace fanfare::engine {
+namespace {
+
+constexpr std::uint8_t kVersion = 1;
+constexpr std::size_t kPayloadsPerSection = 65'536;
+constexpr std::size_t kEntriesPerSection = 8'192;
+constexpr std::size_t kRelocationLooksAt = 65'536;
+
+/// Numbers are durable: never change or reuse one.
+enum class SectionKind : std::uint8_t { Head = 1, Queue = 2, Topic = 3, Subscription = 4, Payloads = 5, Entries = 6, End = 7 };
+SectionKind last_of(SectionKind) { return SectionKind::End; }
+
+struct HeadImage {
+  std::uint64_t log_end = 0;
+  Timestamp now{};
+  std::uint32_t queues_end = 0;  ///< the next number that is given out
+  std::uint32_t topics_end = 0;
+  std::uint32_t subscriptions_end = 0;
+  std::vector<std::pair<QueueKey, Timestamp>> deleted_queues;
+};
+template <class A>
+void fields(A& a, Arg<A, HeadImage>& h) {
+  a(h.log_end), a(h.now), a(h.queues_end), a(h.topics_end), a(h.subscriptions_end), a(h.deleted_queues);
+}
+
+struct QueueImage {
+  std::uint32_t number = 0;
+  QueueKey key;
+  queue::QueueSettings settings;
+  Timestamp created_at{};
+  Timestamp changed_at{};
+  std::optional<Timestamp> purged_at;
+  Tagging tags;
+  std::uint64_t next_sequence = 0;
+  bool deleted = false;
+};
+template <class A>
+void fields(A& a, Arg<A, QueueImage>& q) {
+  a(q.number), a(q.key), a(q.settings), a(q.created_at), a(q.changed_at), a(q.purged_at), a(q.tags), a(q.next_sequence);
+  a(q.deleted);
+}
+
+struct TopicImage {
+  std::uint32_t number = 0;
+  TopicKey key;
+  topic::TopicSettings settings;
+  Timestamp created_at{};
+  Tagging tags;
+  std::uint64_t subscriptions_deleted = 0;
+};
+template <class A>
+void fields(A& a, Arg<A, TopicImage>& t) {
+  a(t.number), a(t.key), a(t.settings), a(t.created_at), a(t.tags), a(t.subscriptions_deleted);
+}
+
+struct SubscriptionImage {
+  std::uint32_t number = 0;
+  std::uint32_t topic = 0;
+  TopicKey topic_key;
+  topic::SubscriptionUuid uuid;
+  topic::DeliveryProtocol protocol = topic::DeliveryProtocol::Sqs;
+  std::string endpoint;
+  std::string owner;
+  std::string principal;
+  Timestamp created_at{};
+  topic::SubscriptionSettings settings;
+  std::string token;
+  bool authenticated = false;
+  bool deleted = false;
+};
+template <class A>
+void fields(A& a, Arg<A, SubscriptionImage>& s) {
+  a(s.number), a(s.topic), a(s.topic_key), a(s.uuid), a(s.protocol), a(s.endpoint), a(s.owner), a(s.principal);
+  a(s.created_at), a(s.settings), a(s.token), a(s.authenticated), a(s.deleted);
+}
+
+struct PayloadImage {
+  std::uint64_t position = 0;
+  std::uint32_t bytes = 0;
+};
+template <class A>
+void fields(A& a, Arg<A, PayloadImage>& p) {
+  a(p.position), a(p.bytes);
+}
+/// Payloads in the order of their numbers, which go on where the section before ended.
+struct PayloadsImage {
+  std::vector<PayloadImage> payloads;
+};
+template <class A>
+void fields(A& a, Arg<A, PayloadsImage>& p) {
+  a(p.payloads);
+}
+
+struct EntryImage {
+  queue::Entry entry;  ///< its payload is the number in the payload sections
+  std::uint64_t rank = 0;
+};
+template <class A>
+void fields(A& a, Arg<A, EntryImage>& image) {
+  auto& e = image.entry;
+  a(e.id), a(e.sequence.value), a(e.sent_at), a(e.payload), a(e.hidden_until_ms), a(e.first_received_ms), a(e.received_ms);
+  a(e.receipt), a(e.receive_epoch), a(e.undelivered), a(e.state), a(e.group), a(e.envelope), a(e.dead_letter_source);
+  a(image.rank);
+}
+struct EntriesImage {
+  std::uint32_t queue = 0;
+  std::vector<EntryImage> entries;
+};
+template <class A>
+void fields(A& a, Arg<A, EntriesImage>& e) {
+  a(e.queue), a(e.entries);
+}
+
+template <class Image>
+void write_section(SectionKind kind, const Image& image, const std::function<void(std::string_view)>& write) {
+  std::string section;
+  Writer writer(section);
+  writer(kVersion);
+  writer(kind);
+  writer(image);
+  write(section);
+}
+
+template <class Map>
+Tagging tagging(const Map& tags) {
+  return {tags.begin(), tags.end()};
+}
+
+/// Everything in the section, and nothing behind it.
+template <class Image>
+bool read_image(Reader& reader, Image& image) {
+  reader(image);
+  return reader.ok() && reader.remaining() == 0;
+}
+
+}  // namespace
+
+// ---- Snapshot -----------------------------------------------------------------------------------------------------------
+
+void EngineCore::snapshot(const std::function<void(std::string_view)>& write) const {
+  HeadImage head;
+  head.log_end = log_end_.value;
+  head.now = now_;
+  head.queues_end = static_cast<std::uint32_t>(queues_.size());
+  head.topics_end = static_cast<std::uint32_t>(topics_.size());
+  head.subscriptions_end = static_cast<std::uint32_t>(subscriptions_.size());
+  head.deleted_queues.assign(deleted_queues_.begin(), deleted_queues_.end());
+  write_section(SectionKind::Head, head, write);
+
+  for (const auto& queue : queues_) {
+    if (queue == nullptr) continue;
+    write_section(SectionKind::Queue,
+                  QueueImage{queue->id.number, queue->key, queue->settings, queue->created_at, queue->changed_at,
+                             queue->purged_at, tagging(queue->tags), queue->messages.next_sequence().value, queue->deleted},
+                  write);
+  }
+  for (const auto& topic : topics_) {
+    if (topic == nullptr) continue;
+    write_section(SectionKind::Topic,
+                  TopicImage{topic->id.number, topic->key, topic->settings, topic->created_at, tagging(topic->tags),
+                             topic->subscriptions_deleted},
+                  write);
+  }
+  for (const auto& s : subscriptions_) {
+    if (s == nullptr) continue;
+    write_section(SectionKind::Subscription,
+                  SubscriptionImage{s->id.number, s->topic.number, s->topic_key, s->uuid, s->protocol, s->endpoint, s->owner,
+                                    s->principal, s->created_at, s->settings, s->token, s->authenticated, s->deleted},
+                  write);
+  }
+
+  // Payloads get numbers without gaps; entries name them by these.
+  std::vector<std::uint32_t> numbers(payloads_.end());
+  PayloadsImage payloads;
+  std::uint32_t next_number = 0;
+  for (std::uint32_t index = payloads_.next_used(0); index != payloads_.end(); index = payloads_.next_used(index + 1)) {
+    numbers[index] = next_number++;
+    payloads.payloads.push_back({payloads_.position(index).value, payloads_.bytes(index)});
+    if (payloads.payloads.size() < kPayloadsPerSection) continue;
+    write_section(SectionKind::Payloads, payloads, write);
+    payloads.payloads.clear();
+  }
+  if (!payloads.payloads.empty()) write_section(SectionKind::Payloads, payloads, write);
+
+  for (const auto& queue : queues_) {
+    if (queue == nullptr || queue->messages.size() == 0) continue;
+    EntriesImage entries{queue->id.number, {}};
+    queue->messages.for_each({0}, [&](const queue::Entry& entry) {
+      EntryImage& image = entries.entries.emplace_back(EntryImage{entry, queue->messages.rank_of(entry)});
+      image.entry.payload = numbers[entry.payload];
+      if (entries.entries.size() == kEntriesPerSection) {
+        write_section(SectionKind::Entries, entries, write);
+        entries.entries.clear();
+      }
+      return true;
+    });
+    if (!entries.entries.empty()) write_section(SectionKind::Entries, entries, write);
+  }
+  write_section(SectionKind::End, next_number, write);
+}
+
+// ---- Load ---------------------------------------------------------------------------------------------------------------
+
+Result<Success, ReplayError> EngineCore::load(const std::function<std::optional<std::string>()>& next) {
+  std::vector<std::uint32_t> payloads;  // by number; each holds a reference of ours until the end
+  bool ended = false;
+  while (const auto section = next()) {
+    if (ended || section->size() < 2) return ReplayError::Damaged;
+    if (static_cast<std::uint8_t>((*section)[0]) != kVersion) return ReplayError::UnknownVersion;
+    if (!load_section(*section, payloads, ended)) return ReplayError::Damaged;
+  }
+  if (!ended) return ReplayError::Damaged;
+  for (const std::uint32_t payload : payloads) payloads_.release(payload);
+  for (const auto& queue : queues_)
+    if (queue != nullptr && !queue->deleted) note_deadline(*queue);
+  payloads_.free_condemned();
+  return Success{};
+}
+
+bool EngineCore::load_section(std::string_view section, std::vector<std::uint32_t>& payloads, bool& ended) {
+  Reader reader(section.substr(1));
+  SectionKind kind{};
+  reader(kind);
+  if (!reader.ok()) return false;
+  switch (kind) {
+    case SectionKind::Head: {
+      HeadImage head;
+      if (!read_image(reader, head) || head.queues_end == 0 || head.topics_end == 0 || head.subscriptions_end == 0) return false;
+      log_end_ = {head.log_end};
+      now_ = head.now;
+      queues_.resize(head.queues_end);
+      topics_.resize(head.topics_end);
+      subscriptions_.resize(head.subscriptions_end);
+      deleted_queues_ = {head.deleted_queues.begin(), head.deleted_queues.end()};
+      return true;
+    }
+    case SectionKind::Queue: {
+      QueueImage image;
+      if (!read_image(reader, image) || image.number == 0 || image.number >= queues_.size()) return false;
+      if (queues_[image.number] != nullptr || (!image.deleted && find_queue(image.key.view()) != nullptr)) return false;
+      if (!image.settings.policy.empty() && !policy::Policy::parse(image.settings.policy)) return false;
+      auto fresh = std::make_unique<QueueState>(QueueId{image.number}, image.key, SequenceNumber{image.next_sequence});
+      fresh->deleted = image.deleted;
+      QueueState& queue = insert_queue(std::move(fresh));
+      set_settings(queue, image.settings);
+      queue.created_at = image.created_at;
+      queue.changed_at = image.changed_at;
+      queue.purged_at = image.purged_at;
+      queue.tags = {image.tags.begin(), image.tags.end()};
+      return true;
+    }
+    case SectionKind::Topic: {
+      TopicImage image;
+      if (!read_image(reader, image) || image.number == 0 || image.number >= topics_.size()) return false;
+      if (topics_[image.number] != nullptr || find_topic(image.key.view()) != nullptr) return false;
+      if (!image.settings.policy.empty() && !policy::Policy::parse(image.settings.policy)) return false;
+      auto fresh = std::make_unique<TopicState>();
+      fresh->id = {image.number};
+      fresh->key = image.key;
+      fresh->arn = image.key.arn().str();
+      fresh->created_at = image.created_at;
+      fresh->tags = {image.tags.begin(), image.tags.end()};
+      fresh->subscriptions_deleted = image.subscriptions_deleted;
+      set_settings(insert_topic(std::move(fresh)), image.settings);
+      return true;
+    }
+    case SectionKind::Subscription: {
+      SubscriptionImage image;
+      if (!read_image(reader, image) || image.number == 0 || image.number >= subscriptions_.size()) return false;
+      if (subscriptions_[image.number] != nullptr || image.topic >= topics_.size()) return false;
+      if (!image.deleted && topics_[image.topic] == nullptr) return false;
+      const auto& settings = image.settings;
+      if (!settings.filter_policy.empty() && !topic::FilterPolicy::parse(settings.filter_policy, settings.filter_scope))
+        return false;
+      auto fresh = std::make_unique<SubscriptionState>();
+      fresh->id = {image.number};
+      fresh->topic = {image.topic};
+      fresh->topic_key = image.topic_key;
+      fresh->uuid = image.uuid;
+      fresh->protocol = image.protocol;
+      fresh->endpoint = image.endpoint;
+      fresh->owner = image.owner;
+      fresh->principal = image.principal;
+      fresh->created_at = image.created_at;
+      fresh->token = image.token;
+      fresh->authenticated = image.authenticated;
+      fresh->deleted = image.deleted;
+      set_settings(insert_subscription(std::move(fresh)), settings);
+      return true;
+    }
+    case SectionKind::Payloads: {
+      PayloadsImage image;
+      if (!read_image(reader, image)) return false;
+      for (const auto& [position, bytes] : image.payloads)
+        payloads.push_back(payloads_.add(LogPosition{position}, {}, bytes, 1));
+      return true;
+    }
+    case SectionKind::Entries: {
+      EntriesImage image;
+      if (!read_image(reader, image)) return false;
+      QueueState* queue = queue_by_number(image.queue);
+      if (queue == nullptr || queue->deleted) return false;
+      const SequenceNumber next = queue->messages.next_sequence();
+      SequenceNumber previous{0};
+      for (EntryImage& one : image.entries) {
+        queue::Entry& entry = one.entry;
+        // Sequence numbers grow within a section and from section to section, below the queue's next one.
+        const bool grows = previous < entry.sequence && entry.sequence < next;
+        if (!grows || queue->messages.find(entry.sequence) != nullptr || entry.payload >= payloads.size()) return false;
+        if (entry.undelivered > entry.receipt) return false;
+        entry.payload = payloads[entry.payload];
+        if (entry.envelope != 0) {
+          SubscriptionState* subscription = subscription_by_number(entry.envelope);
+          if (subscription == nullptr) return false;
+          ++subscription->references;
+        }
+        if (entry.dead_letter_source != 0) {
+          QueueState* source = queue_by_number(entry.dead_letter_source);
+          if (source == nullptr) return false;
+          ++source->references;
+        }
+        payloads_.retain(entry.payload);
+        queue->messages.restore(entry, one.rank);
+        previous = entry.sequence;
+      }
+      return true;
+    }
+    case SectionKind::End: {
+      std::uint32_t count = 0;
+      reader(count);
+      ended = true;
+      return reader.ok() && reader.remaining() == 0 && count == payloads.size();
+    }
+  }
   return false;
 }
-std::string EngineCore::debug_state() const { return {}; }
+
+// ---- Relocation ---------------------------------------------------------------------------------------------------------
+
+void EngineCore::relocate_content(QueueState& queue, const queue::Entry& entry, std::string_view content) {
+  const std::size_t start = outputs_->record_bytes.size();
+  const LogPosition position = log_end_;
+  const RelocatedEvent event{queue.id.number, entry.sequence.value};
+  encode_record(event, now_, content, outputs_->record_bytes);
+  finish_record(start);
+  apply(event, position);
+}
+
+bool EngineCore::relocate(LogPosition before, std::uint64_t budget_bytes,
+                          const std::function<std::optional<std::string>(LogPosition)>& read, Outputs& outputs) {
+  // Whole regions, because the oldest position is known by region.
+  const std::uint64_t mask = PayloadStore::kRegionBytes - 1;
+  before = LogPosition{(before.value + mask) & ~mask};
+  const auto left = [&] {
+    const auto oldest = payloads_.oldest_position();
+    return oldest && *oldest < before;
+  };
+  outputs_ = &outputs;
+  std::size_t looked_at = 0;
+  std::uint64_t written = 0;
+  bool again = true;
+  while (left() && again && looked_at < kRelocationLooksAt && written < budget_bytes) {
+    if (relocation_.queue >= queues_.size()) {
+      again = relocation_.moved_any;
+      relocation_ = {};
+      continue;
+    }
+    const auto& queue = queues_[relocation_.queue];
+    bool finished = true;
+    if (queue != nullptr && !queue->deleted) {
+      queue->messages.for_each(relocation_.sequence, [&](const queue::Entry& entry) {
+        relocation_.sequence = entry.sequence;
+        if (looked_at == kRelocationLooksAt || written >= budget_bytes) {
+          finished = false;
+          return false;
+        }
+        ++looked_at;
+        const LogPosition position = payloads_.position(entry.payload);
+        if (position >= before) return true;
+        std::string_view content = payloads_.content(entry.payload);
+        std::optional<std::string> record;
+        if (content.empty()) {
+          record = read(position);
+          if (record) content = content_of_record(*record).value_or(std::string_view{});
+        }
+        if (content.empty()) return true;
+        relocate_content(*queue, entry, content);
+        relocation_.moved_any = true;
+        written += content.size();
+        return true;
+      });
+    }
+    if (finished) {
+      ++relocation_.queue;
+      relocation_.sequence = {0};
+    }
+  }
+  outputs_ = nullptr;
+  return left() && again;
+}
+
+// ---- The state as text --------------------------------------------------------------------------------------------------
+
+std::string EngineCore::debug_state() const {
+  std::string text;
+  auto out = std::back_inserter(text);
+  fmt::format_to(out, "log end {}\n", log_end_.value);
+  const auto tags_of = [&](const TagMap& tags) {
+    for (const auto& [key, value] : tags) fmt::format_to(out, " tag {}={}", key, value);
+  };
+  // Settings in the form of records: every field is in it.
+  const auto settings_of = [&](const auto& settings) {
+    std::string bytes;
+    Writer writer(bytes);
+    writer(settings);
+    for (const char c : bytes) {
+      if (c >= ' ' && c <= '~') {
+        text.push_back(c);
+      } else if (c != 0) {
+        fmt::format_to(out, "\\{:02x}", static_cast<unsigned char>(c));
+      }
+    }
+    text.push_back('\n');
+  };
+  for (const auto& queue : queues_) {
+    if (queue == nullptr) continue;
+    fmt::format_to(out, "queue {} {}{} references {} created {} changed {} purged {} next {}", queue->id.number, queue->arn,
+                   queue->deleted ? " deleted" : "", queue->references, unix_ms(queue->created_at), unix_ms(queue->changed_at),
+                   queue->purged_at ? unix_ms(*queue->purged_at) : 0, queue->messages.next_sequence().value);
+    tags_of(queue->tags);
+    text += "\n  settings ";
+    settings_of(queue->settings);
+    queue->messages.for_each({0}, [&](const queue::Entry& e) {
+      constexpr std::string_view kStates[] = {"ready", "returned", "leased", "delayed"};
+      fmt::format_to(out, "  message {} {} {} rank {} at {} sent {} hidden {} first {} received {} receipt {}-{} epoch {}",
+                     e.sequence.value, e.id.str(), kStates[static_cast<std::size_t>(e.state)], queue->messages.rank_of(e),
+                     payloads_.position(e.payload).value, unix_ms(e.sent_at), e.hidden_until_ms, e.first_received_ms,
+                     e.received_ms, e.receipt, e.undelivered, e.receive_epoch);
+      fmt::format_to(out, " group {} envelope {} source {} copies {}\n", e.group, e.envelope, e.dead_letter_source,
+                     payloads_.references(e.payload));
+      return true;
+    });
+  }
+  for (const auto& topic : topics_) {
+    if (topic == nullptr) continue;
+    fmt::format_to(out, "topic {} {} created {} unsubscribed {}", topic->id.number, topic->arn, unix_ms(topic->created_at),
+                   topic->subscriptions_deleted);
+    tags_of(topic->tags);
+    text += "\n  settings ";
+    settings_of(topic->settings);
+    for (const SubscriptionState* subscription : topic->subscriptions)
+      fmt::format_to(out, "  subscription {}\n", subscription->id.number);
+  }
+  for (const auto& s : subscriptions_) {
+    if (s == nullptr) continue;
+    fmt::format_to(out, "subscription {} {} of topic {}{} {} {} owner {} principal {} token '{}' references {} created {}\n",
+                   s->id.number, topic::subscription_arn(s->topic_key.view(), s->uuid).str(), s->topic.number,
+                   s->deleted ? " deleted" : "", topic::text_of(s->protocol), s->endpoint, s->owner, s->principal, s->token,
+                   s->references, unix_ms(s->created_at));
+    text += "  settings ";
+    settings_of(s->settings);
+  }
+  for (const auto& [key, at] : deleted_queues_) fmt::format_to(out, "deleted {} at {}\n", key.arn().str(), unix_ms(at));
+  return text;
+}
 
 }  // namespace fanfare::engine

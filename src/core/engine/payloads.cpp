@@ -6,12 +6,6 @@
 #include "base/assert.h"
 
 namespace fanfare::engine {
-namespace {
-
-constexpr std::uint64_t kRegionBytes = 64 * 1024;
-
-}  // namespace
-
 PayloadStore::~PayloadStore() {
   free_condemned();
   while (oldest_ != nullptr) {

@@ -39,9 +39,11 @@ class PayloadStore {
   /// Frees the memory of what was released or evicted since the last call.
   void free_condemned();
 
+  static constexpr std::uint64_t kRegionBytes = 64 * 1024;
+
   [[nodiscard]] std::uint64_t resident_bytes() const { return resident_bytes_; }
   [[nodiscard]] std::size_t size() const { return payloads_.size(); }
-  /// No payload lies before this; nullopt if there is none. Exact to 64 KiB, downwards.
+  /// No payload lies before this; nullopt if there is none. A multiple of kRegionBytes.
   [[nodiscard]] std::optional<LogPosition> oldest_position() const;
 
   [[nodiscard]] std::uint32_t end() const { return payloads_.end(); }

@@ -1,0 +1,616 @@
+#include "core_driver.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <cstdlib>
+#include <iostream>
+
+#include "base/assert.h"
+#include "core/engine/records.h"
+#include "core/message/content.h"
+#include "core/topic/names.h"
+
+namespace fanfare::scenarios {
+namespace {
+
+using namespace engine;
+
+constexpr std::string_view kAccount = "000000000000";
+constexpr std::string_view kRegion = "us-east-1";
+constexpr Timestamp kStart = timestamp_from_unix_ms(1'764'500'000'000);
+
+[[noreturn]] void wrong(const std::string& what) {
+  std::cerr << "scenario: " << what << "\n";
+  std::exit(2);
+}
+
+std::int64_t seconds_of(const std::string& text) {
+  const auto duration = parse_duration(text);
+  if (!duration) wrong("'" + text + "' is no duration such as 30s");
+  return std::chrono::duration_cast<seconds>(*duration).count();
+}
+
+std::int64_t number_of(const std::string& text) {
+  std::int64_t number = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (error != std::errc{} || end != text.data() + text.size()) wrong("'" + text + "' is no number");
+  return number;
+}
+
+template <class Setting>
+Setting setting(const Result<Setting, queue::SettingError>& result, const std::string& text) {
+  if (!result) wrong("'" + text + "' is out of range");
+  return *result;
+}
+
+std::string name_of(QueueError::Code code) {
+  using C = QueueError::Code;
+  switch (code) {
+    case C::QueueDoesNotExist: return "QueueDoesNotExist";
+    case C::QueueExistsWithOtherAttributes: return "QueueExistsWithOtherAttributes";
+    case C::QueueDeletedRecently: return "QueueDeletedRecently";
+    case C::NameAndTypeDisagree: return "NameAndTypeDisagree";
+    case C::InvalidQueueName: return "InvalidQueueName";
+    case C::CannotChangeQueueType: return "CannotChangeQueueType";
+    case C::FifoAttributeOnStandardQueue: return "FifoAttributeOnStandardQueue";
+    case C::InvalidThroughputLimit: return "InvalidThroughputLimit";
+    case C::BadPolicy: return "BadPolicy";
+    case C::DeadLetterQueueMissing: return "DeadLetterQueueMissing";
+    case C::DeadLetterQueueOfOtherType: return "DeadLetterQueueOfOtherType";
+    case C::DeadLetterQueueElsewhere: return "DeadLetterQueueElsewhere";
+    case C::DeadLetterQueueIsSource: return "DeadLetterQueueIsSource";
+    case C::DeadLetterQueueRefuses: return "DeadLetterQueueRefuses";
+    case C::TooManyTags: return "TooManyTags";
+    case C::PurgeInProgress: return "PurgeInProgress";
+    case C::MessageTooLong: return "MessageTooLong";
+    case C::MessageGroupIdMissing: return "MessageGroupIdMissing";
+    case C::DeduplicationIdMissing: return "DeduplicationIdMissing";
+    case C::DeduplicationIdOnStandardQueue: return "DeduplicationIdOnStandardQueue";
+    case C::DelayOnFifoQueue: return "DelayOnFifoQueue";
+    case C::AttemptIdOnStandardQueue: return "AttemptIdOnStandardQueue";
+    case C::TooManyInFlight: return "TooManyInFlight";
+    case C::ReceiptHandleOfOtherQueue: return "ReceiptHandleOfOtherQueue";
+    case C::ReceiptHandleExpired: return "ReceiptHandleExpired";
+    case C::MessageNotInflight: return "MessageNotInflight";
+    case C::MessageNotAvailable: return "MessageNotAvailable";
+    case C::TotalVisibilityExceeded: return "TotalVisibilityExceeded";
+  }
+  return "?";
+}
+
+std::string name_of(TopicError::Code code) {
+  using C = TopicError::Code;
+  switch (code) {
+    case C::TopicDoesNotExist: return "TopicDoesNotExist";
+    case C::TopicExistsWithOtherAttributes: return "TopicExistsWithOtherAttributes";
+    case C::TopicExistsWithOtherTags: return "TopicExistsWithOtherTags";
+    case C::InvalidTopicName: return "InvalidTopicName";
+    case C::CannotChangeTopicType: return "CannotChangeTopicType";
+    case C::FifoAttributeOnStandardTopic: return "FifoAttributeOnStandardTopic";
+    case C::BadPolicy: return "BadPolicy";
+    case C::TooManyTags: return "TooManyTags";
+    case C::InvalidEndpoint: return "InvalidEndpoint";
+    case C::ProtocolNotSupported: return "ProtocolNotSupported";
+    case C::FifoQueueOnStandardTopic: return "FifoQueueOnStandardTopic";
+    case C::ProtocolOnFifoTopic: return "ProtocolOnFifoTopic";
+    case C::SubscriptionExistsWithOtherAttributes: return "SubscriptionExistsWithOtherAttributes";
+    case C::SubscriptionDoesNotExist: return "SubscriptionDoesNotExist";
+    case C::BadFilterPolicy: return "BadFilterPolicy";
+    case C::BadRedrivePolicy: return "BadRedrivePolicy";
+    case C::InvalidToken: return "InvalidToken";
+    case C::MessageGroupIdMissing: return "MessageGroupIdMissing";
+    case C::DeduplicationIdMissing: return "DeduplicationIdMissing";
+    case C::DeduplicationIdOnStandardTopic: return "DeduplicationIdOnStandardTopic";
+  }
+  return "?";
+}
+
+std::string delivery_policy(const std::string& queue, const std::string& topic) {
+  return R"({"Version":"2012-10-17","Statement":{"Effect":"Allow","Principal":{"Service":"sns.amazonaws.com"},)"
+         R"("Action":"sqs:SendMessage","Resource":")" +
+         QueueKey{QueueKeyView{kAccount, kRegion, queue}}.arn().str() +
+         R"(","Condition":{"ArnEquals":{"aws:SourceArn":")" + TopicKey{TopicKeyView{kAccount, kRegion, topic}}.arn().str() +
+         R"("}}}})";
+}
+
+/// visibility=30s delay=5s retention=60s wait=20s max_size=1024 redrive=dlq:3 fifo=true policy={..} allow=topic
+queue::AttributeChanges attributes_of(const Step& step) {
+  queue::AttributeChanges changes;
+  for (const auto& [name, text] : step.options) {
+    if (name == "visibility") changes.visibility_timeout = setting(queue::VisibilityTimeout::of(seconds_of(text)), text);
+    else if (name == "delay") changes.delivery_delay = setting(queue::DeliveryDelay::of(seconds_of(text)), text);
+    else if (name == "retention") changes.retention_period = setting(queue::RetentionPeriod::of(seconds_of(text)), text);
+    else if (name == "wait") changes.receive_wait = setting(queue::ReceiveWait::of(seconds_of(text)), text);
+    else if (name == "max_size") changes.maximum_message_size = setting(queue::MaximumMessageSize::of(number_of(text)), text);
+    else if (name == "fifo") changes.fifo = text == "true";
+    else if (name == "content_dedup") changes.content_based_deduplication = text == "true";
+    else if (name == "policy") changes.policy = text;
+    else if (name == "allow") changes.policy = delivery_policy(step.words.at(0), text);
+    else if (name == "redrive") {
+      changes.redrive_policy.emplace();
+      const std::size_t colon = text.find(':');
+      if (colon != std::string::npos) {
+        changes.redrive_policy->value = queue::RedrivePolicy{QueueKey{QueueKeyView{kAccount, kRegion, text.substr(0, colon)}},
+                                                             static_cast<std::uint32_t>(number_of(text.substr(colon + 1)))};
+      }
+    } else if (name == "redrive_allow") {
+      changes.redrive_allow_policy.emplace();
+      queue::RedriveAllowPolicy policy;
+      policy.permission = queue::RedriveAllowPolicy::Permission::DenyAll;
+      if (text != "none") {
+        policy.permission = queue::RedriveAllowPolicy::Permission::ByQueue;
+        policy.sources.emplace_back(QueueKeyView{kAccount, kRegion, text});
+      }
+      changes.redrive_allow_policy->value = policy;
+    } else if (!name.starts_with("tag.")) {
+      wrong("queues have no setting '" + name + "'");
+    }
+  }
+  return changes;
+}
+
+/// tag.team=search
+std::vector<Tag> tags_of(const Step& step) {
+  std::vector<Tag> tags;
+  for (const auto& [name, text] : step.options)
+    if (name.starts_with("tag.")) tags.push_back({std::string_view{name}.substr(4), text});
+  return tags;
+}
+
+/// attr.kind=uploaded, attr.size=Number:5
+std::vector<message::MessageAttribute> message_attributes_of(const Step& step) {
+  std::vector<message::MessageAttribute> attributes;
+  for (const auto& [name, text] : step.options) {
+    if (!name.starts_with("attr.")) continue;
+    const std::string_view value{text};
+    const std::size_t colon = value.find(':');
+    const bool typed = colon != std::string_view::npos;
+    attributes.push_back({std::string_view{name}.substr(5), typed ? value.substr(0, colon) : std::string_view{"String"},
+                          typed ? value.substr(colon + 1) : value});
+  }
+  return attributes;
+}
+
+/// raw=true filter={..} scope=body dlq=queue
+topic::SubscriptionChanges subscription_changes_of(const Step& step) {
+  topic::SubscriptionChanges changes;
+  for (const auto& [name, text] : step.options) {
+    if (name == "raw") changes.raw_delivery = text == "true";
+    else if (name == "filter") changes.filter_policy = text == "none" ? "" : text;
+    else if (name == "scope")
+      changes.filter_scope = text == "body" ? topic::FilterScope::MessageBody : topic::FilterScope::MessageAttributes;
+    else if (name == "dlq") {
+      changes.redrive_policy.emplace();
+      if (text != "none")
+        changes.redrive_policy->value = topic::RedrivePolicy{QueueKey{QueueKeyView{kAccount, kRegion, text}}.arn()};
+    } else {
+      wrong("subscriptions have no setting '" + name + "'");
+    }
+  }
+  return changes;
+}
+
+std::string attributes_text(const message::ContentView& content) {
+  std::string text;
+  for (message::AttributeReader reader = content.attributes(); const auto attribute = reader.next();)
+    text += fmt::format("{}{}:{}:{}", text.empty() ? "" : ",", attribute->name, attribute->type, attribute->value);
+  return text;
+}
+
+}  // namespace
+
+CoreDriver::CoreDriver() : now_(kStart) {
+  options_.frame = {16, 8};
+  engine_ = std::make_unique<Engine>(options_);
+}
+
+const std::map<std::string, CoreDriver::Verb, std::less<>>& CoreDriver::verbs() {
+  static const std::map<std::string, Verb, std::less<>> table = {
+      {"queue", &CoreDriver::queue},
+      {"set", &CoreDriver::set},
+      {"find", &CoreDriver::find_queue},
+      {"delete_queue", &CoreDriver::delete_queue},
+      {"queues", &CoreDriver::list_queues},
+      {"describe", &CoreDriver::describe},
+      {"tag", &CoreDriver::tag},
+      {"untag", &CoreDriver::untag},
+      {"tags", &CoreDriver::tags},
+      {"purge", &CoreDriver::purge},
+      {"sources", &CoreDriver::sources},
+      {"send", &CoreDriver::send},
+      {"send_batch", &CoreDriver::send_batch},
+      {"receive", &CoreDriver::receive},
+      {"delete", &CoreDriver::delete_message},
+      {"delete_batch", &CoreDriver::delete_batch},
+      {"extend", &CoreDriver::extend},
+      {"extend_batch", &CoreDriver::extend_batch},
+      {"details", &CoreDriver::details},
+      {"lost", &CoreDriver::lost},
+      {"leave", &CoreDriver::leave},
+      {"restart", &CoreDriver::restart},
+      {"topic", &CoreDriver::topic},
+      {"set_topic", &CoreDriver::set_topic},
+      {"delete_topic", &CoreDriver::delete_topic},
+      {"topics", &CoreDriver::list_topics},
+      {"subscribe", &CoreDriver::subscribe},
+      {"set_subscription", &CoreDriver::set_subscription},
+      {"unsubscribe", &CoreDriver::unsubscribe},
+      {"subscriptions", &CoreDriver::subscriptions},
+      {"publish", &CoreDriver::publish},
+      {"publish_batch", &CoreDriver::publish_batch},
+      {"metrics", &CoreDriver::metrics},
+      {"storage", &CoreDriver::storage},
+  };
+  return table;
+}
+
+bool CoreDriver::knows(std::string_view verb) const { return verbs().contains(verb); }
+
+Answer CoreDriver::perform(const Step& step) { return (this->*verbs().find(step.verb)->second)(step); }
+
+// As the shell does: woken at each deadline, at its time.
+void CoreDriver::advance_to(milliseconds since_start) {
+  const Timestamp target = kStart + since_start;
+  if (target < now_) wrong("time runs back");
+  for (int i = 0; i < 100'000; ++i) {
+    const auto next = engine_->next_deadline();
+    if (!next || *next > target) break;
+    now_ = std::max(now_, *next);
+    input(DeadlineCame{});
+  }
+  now_ = target;
+}
+
+std::optional<Answer> CoreDriver::late_answer(const std::string& client) {
+  const auto waits = waiting_.find(client);
+  if (waits == waiting_.end()) return std::nullopt;
+  const auto answer = answers_.find(waits->second);
+  if (answer == answers_.end()) return std::nullopt;
+  Answer copy = answer->second;
+  waiting_.erase(waits);
+  return copy;
+}
+
+void CoreDriver::input(const Input& one) {
+  outputs_.clear();
+  engine_->handle(one, now_, outputs_);
+  for (const RecordSpan& span : outputs_.records) log_.emplace_back(span.position, std::string{outputs_.record(span)});
+  for (const Reply& reply : outputs_.replies) answers_.insert_or_assign(reply.caller.value, answer_of(reply));
+}
+
+template <class Request>
+Answer CoreDriver::ask(const Step& step, const Request& request) {
+  Command command;
+  command.caller.id = {++callers_};
+  command.caller.principal = {policy::Principal::Kind::Account, kAccount, "arn:aws:iam::000000000000:root", {}, {}};
+  command.request = request;
+  const std::uint64_t caller = callers_;
+  input(command);
+  if (const auto answer = answers_.find(caller); answer != answers_.end()) return answer->second;
+  waiting_.insert_or_assign(step.client, caller);
+  return {"waiting", {}};
+}
+
+Answer CoreDriver::answer_of(const Reply& reply) {
+  const auto names = [](const auto& keys, bool more) {
+    std::string text;
+    for (const auto& key : keys) text += (text.empty() ? "" : " ") + key.name.str();
+    if (more) text += " more";
+    return Answer{text.empty() ? "nothing" : text, {}};
+  };
+  const auto batch = [](const auto& results, auto&& failed) {
+    std::string text;
+    for (const auto& result : results) text += (text.empty() ? "" : " ") + failed(result);
+    return Answer{text, {}};
+  };
+  return std::visit(
+      [&](const auto& body) -> Answer {
+        using B = std::decay_t<decltype(body)>;
+        if constexpr (std::is_same_v<B, QueueError> || std::is_same_v<B, TopicError>) {
+          return {name_of(body.code), {}};
+        } else if constexpr (std::is_same_v<B, AccessDenied>) {
+          return {"AccessDenied", {}};
+        } else if constexpr (std::is_same_v<B, Unavailable>) {
+          return {"StorageFull", {}};
+        } else if constexpr (std::is_same_v<B, MessagesReceived>) {
+          Answer answer;
+          for (const ReceivedMessage& message : body.messages) {
+            std::string content{message.content};
+            if (content.empty()) {
+              const auto record = std::find_if(log_.begin(), log_.end(), [&](auto& r) { return r.first == message.position; });
+              content = content_of_record(record->second).value();
+            }
+            const auto view = message::ContentView::decode(content);
+            answer.deliveries.push_back({(message.envelope ? "envelope:" : "") + shown_body(view->body()),
+                                         std::to_string(received_.size())});
+            received_.push_back({message.handle, message.receive_count, message.sent_at, message.first_received_at,
+                                 message.dead_letter_source == nullptr ? "none" : message.dead_letter_source->name.str(),
+                                 attributes_text(*view)});
+          }
+          if (answer.deliveries.empty()) answer.word = "nothing";
+          return answer;
+        } else if constexpr (std::is_same_v<B, BatchSent>) {
+          return batch(body.results, [](const auto& result) {
+            return result.index() == 0 ? "ok" : name_of(std::get<QueueError>(result).code);
+          });
+        } else if constexpr (std::is_same_v<B, BatchPublished>) {
+          return batch(body.results, [](const auto& result) {
+            return result.index() == 0 ? "ok" : name_of(std::get<TopicError>(result).code);
+          });
+        } else if constexpr (std::is_same_v<B, BatchDone>) {
+          return batch(body.errors, [](const auto& error) { return error ? name_of(error->code) : "ok"; });
+        } else if constexpr (std::is_same_v<B, QueueNames> || std::is_same_v<B, TopicNames>) {
+          return names(body.keys, body.more);
+        } else if constexpr (std::is_same_v<B, QueueDescription>) {
+          const queue::QueueSettings& s = *body.settings;
+          return {fmt::format("visible={} in_flight={} delayed={} visibility={} delay={} retention={} wait={} max_size={}",
+                              body.counts.visible, body.counts.in_flight, body.counts.delayed,
+                              format_duration(s.visibility_timeout.value()), format_duration(s.delivery_delay.value()),
+                              format_duration(s.retention_period.value()), format_duration(s.receive_wait.value()),
+                              s.maximum_message_size.count()),
+                  {}};
+        } else if constexpr (std::is_same_v<B, Tags>) {
+          std::string text;
+          for (const auto& [key, value] : body.tags) text += fmt::format("{}{}={}", text.empty() ? "" : " ", key, value);
+          return {text.empty() ? "nothing" : text, {}};
+        } else if constexpr (std::is_same_v<B, Subscriptions>) {
+          std::string text;
+          for (const SubscriptionSummary& summary : body.subscriptions)
+            text += (text.empty() ? "" : " ") + std::string{queue::parse_queue_arn(summary.endpoint)->name};
+          return {text.empty() ? "nothing" : text, {}};
+        } else {
+          return {"ok", {}};
+        }
+      },
+      reply.body);
+}
+
+QueueKeyView CoreDriver::queue_key(const std::string& name) const { return {kAccount, kRegion, name}; }
+TopicKeyView CoreDriver::topic_key(const std::string& name) const { return {kAccount, kRegion, name}; }
+SubscriptionKeyView CoreDriver::subscription_key(const Step& step) const {
+  const auto found = subscriptions_.find(step.words.at(0) + " " + step.words.at(1));
+  return {topic_key(step.words.at(0)), found == subscriptions_.end() ? topic::SubscriptionUuid{} : found->second};
+}
+
+// ---- Queues
+Answer CoreDriver::queue(const Step& step) {
+  const std::vector<Tag> tags = tags_of(step);
+  return ask(step, CreateQueue{queue_key(step.words.at(0)), attributes_of(step), tags});
+}
+Answer CoreDriver::set(const Step& step) {
+  return ask(step, ChangeQueue{queue_key(step.words.at(0)), attributes_of(step)});
+}
+Answer CoreDriver::find_queue(const Step& step) { return ask(step, FindQueue{queue_key(step.words.at(0))}); }
+Answer CoreDriver::delete_queue(const Step& step) { return ask(step, DeleteQueue{queue_key(step.words.at(0))}); }
+Answer CoreDriver::list_queues(const Step& step) {
+  const std::string prefix = step.option("prefix").value_or("");
+  const std::string after = step.option("after").value_or("");
+  const auto limit = static_cast<std::size_t>(number_of(step.option("limit").value_or("1000")));
+  return ask(step, ListQueues{kAccount, kRegion, prefix, after, limit});
+}
+Answer CoreDriver::describe(const Step& step) {
+  Answer answer = ask(step, DescribeQueue{queue_key(step.words.at(0))});
+  if (step.words.size() == 1) return answer;
+  // Only the named values: `describe q visible in_flight -> visible=1 in_flight=0`
+  std::string text;
+  for (std::size_t i = 1; i < step.words.size(); ++i) {
+    const std::size_t at = (" " + answer.word).find(" " + step.words[i] + "=");
+    if (at == std::string::npos) return {"no " + step.words[i], {}};
+    text += (text.empty() ? "" : " ") + answer.word.substr(at, answer.word.find(' ', at) - at);
+  }
+  return {text, {}};
+}
+Answer CoreDriver::tag(const Step& step) {
+  const std::vector<Tag> tags = tags_of(step);
+  return ask(step, TagQueue{queue_key(step.words.at(0)), tags});
+}
+Answer CoreDriver::untag(const Step& step) {
+  const std::vector<std::string_view> keys(step.words.begin() + 1, step.words.end());
+  return ask(step, UntagQueue{queue_key(step.words.at(0)), keys});
+}
+Answer CoreDriver::tags(const Step& step) { return ask(step, ListQueueTags{queue_key(step.words.at(0))}); }
+Answer CoreDriver::purge(const Step& step) { return ask(step, PurgeQueue{queue_key(step.words.at(0))}); }
+Answer CoreDriver::sources(const Step& step) {
+  return ask(step, ListDeadLetterSourceQueues{queue_key(step.words.at(0)), {}, 1000});
+}
+
+// ---- Messages
+Answer CoreDriver::send(const Step& step) {
+  const std::vector<message::MessageAttribute> attributes = message_attributes_of(step);
+  OutgoingMessage message;
+  message.id = MessageId{Uuid::from_random(secrets_.bytes16())};
+  const std::string size_text = step.option("size").value_or("");
+  std::string body = step.words.at(1);
+  if (!size_text.empty()) body.resize(static_cast<std::size_t>(number_of(size_text)), '.');
+  message.content.body = body;
+  message.content.attributes = attributes;
+  const std::string group = step.option("group").value_or("");
+  const std::string deduplication = step.option("dedup").value_or("");
+  message.content.group_id = group;
+  message.content.deduplication_id = deduplication;
+  if (const auto delay = step.option("delay")) message.delay = setting(queue::DeliveryDelay::of(seconds_of(*delay)), *delay);
+  return ask(step, SendMessage{queue_key(step.words.at(0)), message});
+}
+Answer CoreDriver::send_batch(const Step& step) {
+  std::vector<OutgoingMessage> messages;
+  for (std::size_t i = 1; i < step.words.size(); ++i) {
+    OutgoingMessage& message = messages.emplace_back();
+    message.id = MessageId{Uuid::from_random(secrets_.bytes16())};
+    message.content.body = step.words[i];
+  }
+  return ask(step, SendMessageBatch{queue_key(step.words.at(0)), messages});
+}
+Answer CoreDriver::receive(const Step& step) {
+  ReceiveMessages request;
+  request.queue = queue_key(step.words.at(0));
+  if (const auto max = step.option("max")) request.max_messages = setting(queue::MaxMessages::of(number_of(*max)), *max);
+  if (const auto time = step.option("visibility"))
+    request.visibility_timeout = setting(queue::VisibilityTimeout::of(seconds_of(*time)), *time);
+  if (const auto wait = step.option("wait")) request.wait = setting(queue::ReceiveWait::of(seconds_of(*wait)), *wait);
+  return ask(step, request);
+}
+Answer CoreDriver::delete_message(const Step& step) {
+  const auto& receipt = received_.at(static_cast<std::size_t>(number_of(step.words.at(1))));
+  return ask(step, DeleteMessage{queue_key(step.words.at(0)), receipt.handle});
+}
+Answer CoreDriver::delete_batch(const Step& step) {
+  std::vector<ReceiptHandle> handles;
+  for (std::size_t i = 1; i < step.words.size(); ++i)
+    handles.push_back(received_.at(static_cast<std::size_t>(number_of(step.words[i]))).handle);
+  return ask(step, DeleteMessageBatch{queue_key(step.words.at(0)), handles});
+}
+Answer CoreDriver::extend(const Step& step) {
+  const auto& receipt = received_.at(static_cast<std::size_t>(number_of(step.words.at(1))));
+  const auto timeout = setting(queue::VisibilityTimeout::of(seconds_of(step.words.at(2))), step.words.at(2));
+  return ask(step, ChangeVisibility{queue_key(step.words.at(0)), receipt.handle, timeout});
+}
+Answer CoreDriver::extend_batch(const Step& step) {
+  std::vector<ChangeVisibilityBatch::Entry> entries;
+  const auto timeout = setting(queue::VisibilityTimeout::of(seconds_of(step.words.at(1))), step.words.at(1));
+  for (std::size_t i = 2; i < step.words.size(); ++i)
+    entries.push_back({received_.at(static_cast<std::size_t>(number_of(step.words[i]))).handle, timeout});
+  return ask(step, ChangeVisibilityBatch{queue_key(step.words.at(0)), entries});
+}
+Answer CoreDriver::details(const Step& step) {
+  const auto& message = received_.at(static_cast<std::size_t>(number_of(step.words.at(0))));
+  const std::string attributes = message.attributes.empty() ? "none" : message.attributes;
+  return {fmt::format("count={} sent={} first={} source={} attributes={}", message.receive_count,
+                      format_duration(message.sent_at - kStart), format_duration(message.first_received_at - kStart),
+                      message.source, attributes),
+          {}};
+}
+Answer CoreDriver::lost(const Step& step) {
+  std::vector<ReceiptHandle> handles;
+  for (const std::string& word : step.words) handles.push_back(received_.at(static_cast<std::size_t>(number_of(word))).handle);
+  input(ReceiveUndelivered{handles});
+  return {"ok", {}};
+}
+Answer CoreDriver::leave(const Step& step) {
+  const auto waits = waiting_.find(step.client);
+  if (waits == waiting_.end()) return {"nobody waits", {}};
+  input(WaiterGone{{waits->second}});
+  waiting_.erase(waits);
+  return {"ok", {}};
+}
+/// The process dies and another one replays the log: `restart` with all of it, `restart lose_receives=true` without the
+/// records that no reply waited for. Every second time the state is taken from a snapshot first.
+Answer CoreDriver::restart(const Step& step) {
+  ++options_.epoch;
+  const LogPosition end = engine_->log_end();
+  if (step.option("lose_receives").value_or("false") == "true") {
+    std::erase_if(log_, [](const auto& record) { return record.second[1] == static_cast<char>(RecordKind::Received); });
+  }
+  engine_ = std::make_unique<Engine>(options_);
+  for (const auto& [position, record] : log_)
+    if (!engine_->replay(record, position)) return {"Damaged", {}};
+  engine_->start(end, now_);
+  waiting_.clear();
+  std::vector<std::string> sections;
+  engine_->snapshot([&](std::string_view section) { sections.emplace_back(section); });
+  std::size_t next = 0;
+  auto loaded = Engine::load(options_, [&]() -> std::optional<std::string> {
+    if (next == sections.size()) return std::nullopt;
+    return sections[next++];
+  });
+  if (!loaded) return {"snapshot cannot be read", {}};
+  if (loaded->debug_state() != engine_->debug_state()) return {"snapshot differs", {}};
+  *engine_ = std::move(*loaded);
+  engine_->start(end, now_);
+  return {"ok", {}};
+}
+
+// ---- Topics
+Answer CoreDriver::topic(const Step& step) {
+  topic::TopicChanges changes;
+  if (const auto name = step.option("display")) changes.display_name = *name;
+  if (step.option("fifo").value_or("false") == "true") changes.fifo = true;
+  const std::vector<Tag> tags = tags_of(step);
+  return ask(step, CreateTopic{topic_key(step.words.at(0)), changes, tags});
+}
+Answer CoreDriver::set_topic(const Step& step) {
+  topic::TopicChanges changes;
+  if (const auto name = step.option("display")) changes.display_name = *name;
+  if (const auto policy = step.option("policy")) changes.policy = *policy;
+  return ask(step, ChangeTopic{topic_key(step.words.at(0)), changes});
+}
+Answer CoreDriver::delete_topic(const Step& step) { return ask(step, DeleteTopic{topic_key(step.words.at(0))}); }
+Answer CoreDriver::list_topics(const Step& step) {
+  const std::string after = step.option("after").value_or("");
+  return ask(step, ListTopics{kAccount, kRegion, after, static_cast<std::size_t>(number_of(step.option("limit").value_or("100")))});
+}
+Answer CoreDriver::subscribe(const Step& step) {
+  const std::string endpoint = QueueKey{queue_key(step.words.at(1))}.arn().str();
+  Subscribe request;
+  request.topic = topic_key(step.words.at(0));
+  request.endpoint = endpoint;
+  request.attributes = subscription_changes_of(step);
+  request.fresh_uuid = {Uuid::from_random(secrets_.bytes16())};
+  Answer answer = ask(step, request);
+  if (answer.word == "ok") subscriptions_.try_emplace(step.words.at(0) + " " + step.words.at(1), request.fresh_uuid);
+  return answer;
+}
+Answer CoreDriver::set_subscription(const Step& step) {
+  return ask(step, ChangeSubscription{subscription_key(step), subscription_changes_of(step)});
+}
+Answer CoreDriver::unsubscribe(const Step& step) {
+  Answer answer = ask(step, Unsubscribe{subscription_key(step)});
+  subscriptions_.erase(step.words.at(0) + " " + step.words.at(1));
+  return answer;
+}
+Answer CoreDriver::subscriptions(const Step& step) {
+  if (step.words.empty()) return ask(step, ListSubscriptions{kAccount, kRegion, {}, 100});
+  return ask(step, ListSubscriptionsByTopic{topic_key(step.words.at(0)), {}, 100});
+}
+Answer CoreDriver::publish(const Step& step) {
+  const std::vector<message::MessageAttribute> attributes = message_attributes_of(step);
+  OutgoingPublication publication;
+  publication.content.publication.emplace();
+  publication.content.publication->id = PublicationId{Uuid::from_random(secrets_.bytes16())};
+  std::string body = step.words.at(1);
+  if (const auto size = step.option("size")) body.resize(static_cast<std::size_t>(number_of(*size)), '.');
+  publication.content.body = body;
+  publication.content.attributes = attributes;
+  return ask(step, Publish{topic_key(step.words.at(0)), publication});
+}
+Answer CoreDriver::publish_batch(const Step& step) {
+  std::vector<OutgoingPublication> publications;
+  for (std::size_t i = 1; i < step.words.size(); ++i) {
+    OutgoingPublication& publication = publications.emplace_back();
+    publication.content.publication.emplace();
+    publication.content.publication->id = PublicationId{Uuid::from_random(secrets_.bytes16())};
+    publication.content.body = step.words[i];
+  }
+  return ask(step, PublishBatch{topic_key(step.words.at(0)), publications});
+}
+Answer CoreDriver::metrics(const Step& step) {
+  class Visitor final : public MetricsVisitor {
+   public:
+    explicit Visitor(std::string name) : name_(std::move(name)) {}
+    void queue(const QueueKey& key, const MessageCounts&, std::optional<Timestamp>, const QueueCounters& c) override {
+      if (key.name.str() != name_) return;
+      text = fmt::format("sent={} received={} empty={} deleted={} expired={} purged={} dead_lettered={}", c.sent, c.received,
+                         c.empty_receives, c.deleted, c.expired, c.purged, c.dead_lettered);
+    }
+    void topic(const TopicKey& key, const TopicCounters& c) override {
+      if (key.name.str() != name_) return;
+      text = fmt::format("published={} delivered={} filtered={} failed={} redriven={}", c.published, c.delivered,
+                         c.filtered + c.filtered_no_attributes + c.filtered_invalid_attributes + c.filtered_invalid_body,
+                         c.failed, c.redriven);
+    }
+    std::string text = "unknown";
+
+   private:
+    std::string name_;
+  };
+  Visitor visitor(step.words.at(0));
+  engine_->visit_metrics(visitor);
+  return {visitor.text, {}};
+}
+Answer CoreDriver::storage(const Step& step) {
+  input(StorageChanged{step.words.at(0) == "full"});
+  return {"ok", {}};
+}
+
+}  // namespace fanfare::scenarios
