@@ -1,3 +1,4 @@
+// Plays scenarios on the engine: each verb is one command, each answer is put into the words of the files.
 #include "core_driver.h"
 
 #include <fmt/format.h>

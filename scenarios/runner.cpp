@@ -1,3 +1,4 @@
+// Reading of scenario files, and the comparison of what is expected with what came.
 #include "runner.h"
 
 #include <fmt/format.h>
