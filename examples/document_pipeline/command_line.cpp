@@ -1,0 +1,42 @@
+#include "command_line.h"
+
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+
+namespace pipeline {
+namespace sdk = fanfare::sdk;
+
+Arguments Arguments::parse(int argc, char** argv, const std::vector<std::string>& known) {
+  Arguments arguments;
+  for (int i = 1; i < argc; ++i) {
+    const std::string word = argv[i];
+    if (!word.starts_with("--")) {
+      arguments.rest.push_back(word);
+      continue;
+    }
+    const std::string name = word.substr(2);
+    if (std::find(known.begin(), known.end(), name) == known.end() || i + 1 >= argc) {
+      std::fprintf(stderr, "%s: %s %s; accepted are", argv[0], word.c_str(), i + 1 >= argc ? "has no value or is unknown" : "is unknown");
+      for (const std::string& one : known) std::fprintf(stderr, " --%s VALUE", one.c_str());
+      std::fprintf(stderr, "\n");
+      std::exit(2);
+    }
+    arguments.options[name] = argv[++i];
+  }
+  return arguments;
+}
+
+std::string Arguments::get(const std::string& name, const std::string& otherwise) const {
+  const auto found = options.find(name);
+  return found == options.end() ? otherwise : found->second;
+}
+
+Clients make_clients(boost::asio::io_context& io, const std::string& endpoint) {
+  const auto credentials = sdk::first_of({sdk::environment_credentials(), sdk::static_credentials("test", "test")});
+  const auto transport = sdk::http_transport(io.get_executor(), endpoint);
+  const sdk::ClientOptions options{.endpoint_url = endpoint};
+  return {sdk::make_sqs_client(options, credentials, transport), sdk::make_sns_client(options, credentials, transport)};
+}
+
+}  // namespace pipeline

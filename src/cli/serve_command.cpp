@@ -1,0 +1,74 @@
+#include "cli/serve_command.h"
+
+#include <CLI/CLI.hpp>
+
+#include <cstdio>
+#include <functional>
+#include <memory>
+
+#include "server/options.h"
+#include "server/server.h"
+
+namespace fanfare::cli {
+namespace {
+
+/// What the command line set; applied over the file's settings, so that a flag wins.
+struct Flags {
+  std::string config;
+  server::ServeOptions values;
+  std::vector<std::function<void(server::ServeOptions&)>> given;
+};
+
+template <class T>
+void add_option(CLI::App& command, const std::shared_ptr<Flags>& flags, const std::string& name, T server::ServeOptions::*member,
+                const std::string& help, const std::string& type) {
+  command.add_option(name, flags->values.*member, help)->type_name(type)->default_str("")->each([flags, member](const std::string&) {
+    flags->given.push_back([flags, member](server::ServeOptions& options) { options.*member = flags->values.*member; });
+  });
+}
+
+void add_switch(CLI::App& command, const std::shared_ptr<Flags>& flags, const std::string& name, bool server::ServeOptions::*member,
+                const std::string& help) {
+  command.add_flag_callback(name, [flags, member] { flags->given.push_back([member](server::ServeOptions& options) { options.*member = true; }); },
+                            help);
+}
+
+}  // namespace
+
+void add_serve_command(CLI::App& app, int& exit_code) {
+  auto flags = std::make_shared<Flags>();  // shared: CLI11 keeps the callbacks
+  CLI::App& command = *app.add_subcommand("serve", "Run the broker, the live gateway and the inbox");
+  using server::ServeOptions;
+  command.add_option("--config", flags->config, "YAML file with the same names; a flag wins")->type_name("FILE");
+  add_option(command, flags, "--data", &ServeOptions::data, "journal, inbox and keys (./fanfare-data)", "DIR");
+  add_switch(command, flags, "--memory", &ServeOptions::memory, "write nothing to disk");
+  add_option(command, flags, "--listen", &ServeOptions::listen, "SNS, SQS, STS (127.0.0.1:4566; port 0 picks a free one)", "HOST:PORT");
+  add_option(command, flags, "--edge", &ServeOptions::edge, "inbox and live delivery for browsers (127.0.0.1:4580)", "HOST:PORT");
+  add_option(command, flags, "--admin", &ServeOptions::admin, "metrics, health, administration (127.0.0.1:4590)", "HOST:PORT");
+  add_option(command, flags, "--roles", &ServeOptions::roles, "which parts run (broker,live,inbox,console)", "LIST");
+  add_option(command, flags, "--auth", &ServeOptions::auth, "development: any access key is accepted", "MODE");
+  add_option(command, flags, "--policies", &ServeOptions::policies, "full, or off: stored but not enforced", "MODE");
+  add_option(command, flags, "--region", &ServeOptions::region, "where a request names none (us-east-1)", "NAME");
+  add_option(command, flags, "--account", &ServeOptions::account, "where a request names none (000000000000)", "12 DIGITS");
+  add_option(command, flags, "--durability", &ServeOptions::durability, "sync, or relaxed: answer before the disk has it", "MODE");
+  add_option(command, flags, "--inbox-store", &ServeOptions::inbox_store, "sqlite", "STORE");
+  add_option(command, flags, "--clock", &ServeOptions::clock, "real, or manual: /_fanfare/clock may advance it", "MODE");
+  add_option(command, flags, "--threads", &ServeOptions::threads, "loops that serve requests (one a core)", "N");
+  add_option(command, flags, "--loop", &ServeOptions::loop, "auto, io_uring or epoll", "KIND");
+  add_option(command, flags, "--edge-files", &ServeOptions::edge_files, "serve this folder's files at the edge's /", "DIR");
+  add_switch(command, flags, "--allow-public-development", &ServeOptions::allow_public_development,
+             "development mode on an address that other machines reach");
+  command.callback([flags, &exit_code] {
+    ServeOptions options;
+    if (!flags->config.empty())
+      if (const auto read = server::read_config_file(flags->config, options); !read) {
+        std::fprintf(stderr, "fanfare: %s\n", read.error().c_str());
+        exit_code = 2;
+        return;
+      }
+    for (const auto& apply : flags->given) apply(options);
+    exit_code = server::serve(options);
+  });
+}
+
+}  // namespace fanfare::cli

@@ -1,0 +1,283 @@
+#include "server/broker.h"
+
+#include <fmt/format.h>
+
+#include "base/assert.h"
+#include "base/bytes.h"
+#include "core/engine/records.h"
+
+namespace fanfare::server {
+namespace {
+
+constexpr std::uint64_t kWorthASnapshotAtClose = 8ull << 20;  // replaying less takes a few milliseconds
+
+std::string_view describe(engine::ReplayError error) {
+  switch (error) {
+    case engine::ReplayError::UnknownVersion: return "it was written by a newer version of Fanfare";
+    case engine::ReplayError::Damaged: return "it makes no sense although its checksum is right";
+  }
+  return "unknown";
+}
+
+/// Hands out the sections of a snapshot that was taken before.
+journal::SnapshotSource source_of(std::vector<std::string> sections) {
+  auto state = std::make_shared<std::pair<std::vector<std::string>, std::size_t>>(std::move(sections), 0);
+  // Each section travels behind its length, so that the reader finds the same sections again whatever pieces the disk yields.
+  auto framed = std::make_shared<std::string>();
+  return [state, framed]() -> std::optional<std::string_view> {
+    if (state->second == state->first.size()) return std::string_view{};
+    const std::string& section = state->first[state->second++];
+    framed->clear();
+    append_le(*framed, static_cast<std::uint64_t>(section.size()));
+    framed->append(section);
+    return std::string_view{*framed};
+  };
+}
+
+/// The sections again, from the pieces of a SnapshotReader.
+class SectionReader {
+ public:
+  explicit SectionReader(journal::SnapshotReader& reader) : reader_(reader) {}
+  std::optional<std::string> next() {
+    if (!fill(8)) return std::nullopt;
+    const auto bytes = load_le<std::uint64_t>(buffer_.data() + used_);
+    used_ += 8;
+    if (!fill(bytes)) {
+      broken_ = true;
+      return std::nullopt;
+    }
+    std::string section = buffer_.substr(used_, bytes);
+    used_ += bytes;
+    return section;
+  }
+  [[nodiscard]] bool broken() const { return broken_; }
+
+ private:
+  bool fill(std::uint64_t bytes) {
+    while (buffer_.size() - used_ < bytes) {
+      if (used_ > 0) {
+        buffer_.erase(0, used_);
+        used_ = 0;
+      }
+      const auto piece = reader_.next();
+      if (!piece) {
+        broken_ = true;
+        return false;
+      }
+      if (piece->empty()) return false;
+      buffer_.append(*piece);
+    }
+    return true;
+  }
+  journal::SnapshotReader& reader_;
+  std::string buffer_;
+  std::size_t used_ = 0;
+  bool broken_ = false;
+};
+
+}  // namespace
+
+void CommitHistogram::add(double seconds) {
+  std::size_t bucket = 0;
+  while (bucket < kBounds.size() && seconds > kBounds[bucket]) ++bucket;
+  ++counts[bucket];
+  ++total;
+  sum_seconds += seconds;
+}
+
+Broker::Broker(BrokerOptions options, std::unique_ptr<journal::Journal> journal, engine::Engine engine, Clock& clock, Log& log)
+    : options_(options),
+      clock_(clock),
+      log_(log),
+      journal_(std::move(journal)),
+      engine_(std::make_unique<engine::Engine>(std::move(engine))) {}
+
+Broker::~Broker() {
+  if (snapshot_thread_.joinable()) snapshot_thread_.join();
+}
+
+Result<std::unique_ptr<Broker>, std::string> Broker::recover(BrokerOptions options, std::unique_ptr<journal::Journal> journal,
+                                                             Clock& clock, Log& log) {
+  options.engine.epoch = static_cast<std::uint32_t>(journal->epoch());
+  options.engine.frame = {.overhead = journal::kFrameHeaderBytes, .alignment = 8};
+  static_assert(journal::frame_size(1) == FrameLayout{.overhead = journal::kFrameHeaderBytes, .alignment = 8}.size(1));
+  std::optional<engine::Engine> engine;
+  LogPosition from = journal->first_position();
+  auto latest = journal->snapshots().latest();
+  if (!latest) return fmt::format("the snapshot cannot be read: {}", journal::name_of(latest.error()));
+  if (*latest != nullptr) {
+    SectionReader sections{**latest};
+    auto loaded = engine::Engine::load(options.engine, [&] { return sections.next(); });
+    if (sections.broken() || !loaded) return std::string{"the snapshot cannot be understood; `fanfare journal verify` tells more"};
+    engine.emplace(std::move(*loaded));
+    from = (*latest)->position();
+  } else {
+    engine.emplace(options.engine, from);
+  }
+  std::optional<std::string> failure;
+  std::uint64_t records = 0;
+  const auto replayed = journal->replay(from, [&](LogPosition position, std::string_view record) {
+    if (const auto applied = engine->replay(record, position); !applied) {
+      failure = fmt::format("the record at {} cannot be replayed: {}", position.value, describe(applied.error()));
+      return false;
+    }
+    if (record.size() >= 16) clock.not_before(timestamp_from_unix_ms(load_le<std::int64_t>(record.data() + 8)));
+    ++records;
+    return true;
+  });
+  if (failure) return *failure;
+  if (!replayed) return fmt::format("the log cannot be read from {}: {}", from.value, journal::name_of(replayed.error()));
+  engine->start(journal->next_position(), clock.now());
+  log.info("broker.recovered", {{"records", records}, {"from", from.value}, {"end", journal->next_position().value}, {"epoch", journal->epoch()}});
+  std::unique_ptr<Broker> broker{new Broker{options, std::move(journal), std::move(*engine), clock, log}};
+  broker->snapshot_position_ = from;
+  return broker;
+}
+
+std::uint8_t Broker::add_target(ReplyTarget& target) {
+  FANFARE_ASSERT(targets_.size() < 255);
+  targets_.push_back(&target);
+  return static_cast<std::uint8_t>(targets_.size() - 1);
+}
+
+void Broker::handle(const engine::Input& input, Timestamp now) {
+  const std::lock_guard lock{mutex_};
+  handle_locked(input, now);
+}
+
+void Broker::handle(const std::unique_lock<std::mutex>& held, const engine::Input& input, Timestamp now) {
+  FANFARE_ASSERT(held.owns_lock() && held.mutex() == &mutex_);
+  handle_locked(input, now);
+}
+
+void Broker::handle_locked(const engine::Input& input, Timestamp now) {
+  outputs_.clear();
+  engine_->handle(input, now, outputs_);
+  for (const engine::RecordSpan& record : outputs_.records) {
+    const LogPosition at = journal_->append(outputs_.record(record));
+    FANFARE_ASSERT(at == record.position, fmt::format("engine {} journal {}", record.position.value, at.value));
+  }
+  for (const engine::Reply& reply : outputs_.replies) {
+    const std::size_t target = reply.caller.value >> 56;
+    FANFARE_ASSERT(target < targets_.size());
+    targets_[target]->on_reply(reply);
+  }
+  const std::optional<Timestamp> next = engine_->next_deadline();
+  const bool nearer = next && (!deadline_ || *next < *deadline_);
+  deadline_ = next;
+  if (nearer && notify_) notify_();
+}
+
+std::optional<Timestamp> Broker::next_deadline() const {
+  const std::lock_guard lock{mutex_};
+  return deadline_ ? deadline_ : engine_->next_deadline();
+}
+
+CommitState Broker::commit(LogPosition wanted) {
+  const std::lock_guard lock{mutex_};
+  return commit_locked(wanted);
+}
+
+CommitState Broker::commit_locked(LogPosition wanted) {
+  if (options_.relaxed || journal_->durable_end() >= wanted) return CommitState::Durable;
+  const Instant begin = std::chrono::steady_clock::now();
+  const auto committed = journal_->commit(journal::Sync::Yes);
+  commits_.add(std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count());
+  if (committed) {
+    if (storage_full_) set_storage_full(false);
+    return CommitState::Durable;
+  }
+  if (committed.error() == journal::JournalError::Fenced) {
+    log_.error("journal.fenced", {{"meaning", "another process has opened the data folder; this one must not write again"}});
+    std::abort();  // going on could acknowledge what the other process does not know
+  }
+  if (!storage_full_) {
+    log_.error("journal.commit_failed", {{"error", journal::name_of(committed.error())}, {"detail", journal_->stats().last_failure}});
+    set_storage_full(true);
+  }
+  return CommitState::Failed;
+}
+
+void Broker::set_storage_full(bool full) {
+  storage_full_ = full;
+  log_.warn(full ? "journal.storage_full" : "journal.storage_available");
+  handle_locked(engine::StorageChanged{full}, clock_.now());
+}
+
+bool Broker::commit_lazily() {
+  const std::lock_guard lock{mutex_};
+  if (journal_->next_position() == journal_->durable_end()) return true;
+  const Instant now = std::chrono::steady_clock::now();
+  // Receives are not waited for; a synchronous write for each would cost as much as a send. In relaxed mode this bound is
+  // what a crash of the machine may lose.
+  if (now - last_lazy_commit_ < milliseconds{options_.relaxed ? 100 : 20}) return false;
+  last_lazy_commit_ = now;
+  if (const auto committed = journal_->commit(journal::Sync::Yes); !committed && !storage_full_) {
+    log_.error("journal.commit_failed", {{"error", journal::name_of(committed.error())}, {"detail", journal_->stats().last_failure}});
+    set_storage_full(true);
+  }
+  return true;
+}
+
+bool Broker::read_record(LogPosition position, std::string& out) {
+  return static_cast<bool>(journal_->read(position, out));
+}
+
+bool Broker::writable() {
+  const std::lock_guard lock{mutex_};
+  return journal_->stats().writable && !storage_full_;
+}
+
+void Broker::maintain() {
+  if (!snapshot_running_ && snapshot_thread_.joinable()) snapshot_thread_.join();
+  const std::lock_guard lock{mutex_};
+  if (storage_full_) {
+    const auto committed = journal_->commit(journal::Sync::Yes);
+    if (committed && !journal_->stats().space_is_short) set_storage_full(false);
+  }
+  if (options_.memory) {  // every content is resident: nothing needs the log
+    if (const auto durable = journal_->commit(journal::Sync::No)) static_cast<void>(journal_->trim(*durable).has_value());
+    return;
+  }
+  if (!snapshot_running_ && journal_->next_position().value - snapshot_position_.value >= options_.snapshot_bytes) begin_snapshot_locked();
+  const LogPosition needed = std::min(engine_->oldest_needed_position().value_or(snapshot_position_), snapshot_position_);
+  if (!snapshot_running_ && needed > journal_->first_position())
+    if (const auto trimmed = journal_->trim(needed); !trimmed)
+      log_.warn("journal.trim_failed", {{"error", journal::name_of(trimmed.error())}});
+}
+
+void Broker::begin_snapshot_locked() {
+  if (!journal_->commit(journal::Sync::Yes)) return;  // a snapshot may only stand for what is durable; maintain() comes again
+  std::vector<std::string> sections;
+  engine_->snapshot([&](std::string_view section) { sections.emplace_back(section); });
+  const LogPosition position = engine_->log_end();
+  snapshot_running_ = true;
+  snapshot_thread_ = std::thread([this, sections = std::move(sections), position]() mutable {
+    const auto written = journal_->snapshots().write(position, source_of(std::move(sections)));
+    if (written) {
+      const std::lock_guard lock{mutex_};
+      snapshot_position_ = position;
+      log_.info("journal.snapshot", {{"position", position.value}});
+    } else {
+      log_.warn("journal.snapshot_failed", {{"error", journal::name_of(written.error())}});
+    }
+    snapshot_running_ = false;
+  });
+}
+
+void Broker::close() {
+  if (snapshot_thread_.joinable()) snapshot_thread_.join();
+  bool snapshot = false;
+  {
+    const std::lock_guard lock{mutex_};
+    if (!journal_->commit(journal::Sync::Yes)) log_.error("journal.commit_failed", {{"detail", journal_->stats().last_failure}});
+    snapshot = !options_.memory && journal_->next_position().value - snapshot_position_.value >= kWorthASnapshotAtClose;
+    if (snapshot) begin_snapshot_locked();
+  }
+  if (snapshot_thread_.joinable()) snapshot_thread_.join();
+  const std::lock_guard lock{mutex_};
+  log_.info("broker.closed", {{"end", journal_->next_position().value}});
+  journal_.reset();
+}
+
+}  // namespace fanfare::server

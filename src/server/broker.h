@@ -1,0 +1,136 @@
+// The broker of one process: the engine, its journal, and the one lock around both.
+//
+// Rule 1: handle() appends an input's records to the journal in the same critical section in which the engine made them, so
+//         the log's order is the engine's order.
+// Rule 2: a reply that waits for a log position may leave only after commit() has made that position durable. commit() makes
+//         everything appended so far durable, whoever appended it: the first loop that comes commits for all.
+// Rule 3: replies go to the ReplyTarget that their CallerId names, under the lock, perhaps on another loop's thread.
+// Thread-safe unless said otherwise.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "base/result.h"
+#include "core/engine/engine.h"
+#include "journal/journal.h"
+#include "server/clock.h"
+#include "server/log.h"
+
+namespace fanfare::server {
+
+/// Somebody whose requests the engine answers: a data-plane loop, or the client inside this process.
+class ReplyTarget {
+ public:
+  virtual ~ReplyTarget() = default;
+  /// Under the broker's lock, and not always on the target's own thread. Views in `reply` are valid during the call only.
+  /// Must not call the broker.
+  virtual void on_reply(const engine::Reply& reply) = 0;
+};
+
+/// Durations of commits, for fanfare_journal_commit_seconds. Protected by the broker's lock.
+struct CommitHistogram {
+  static constexpr std::array<double, 12> kBounds{0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.5, 2.5};
+  std::array<std::uint64_t, kBounds.size() + 1> counts{};
+  std::uint64_t total = 0;
+  double sum_seconds = 0;
+  void add(double seconds);
+};
+
+struct BrokerOptions {
+  engine::EngineOptions engine;
+  std::uint64_t snapshot_bytes = 256ull << 20;  ///< log written between two snapshots
+  bool memory = false;                          ///< the journal is in memory: contents stay in the engine, the log is dropped
+  bool relaxed = false;                         ///< replies do not wait for the disk; it follows within 100 ms
+};
+
+enum class CommitState {
+  Durable,  ///< what was asked for is on disk
+  Failed,   ///< it is not: nothing that waited for it may be acknowledged
+};
+
+class Broker {
+ public:
+  /// Replays what the journal holds. The error says what is wrong with which record.
+  static Result<std::unique_ptr<Broker>, std::string> recover(BrokerOptions options, std::unique_ptr<journal::Journal> journal,
+                                                              Clock& clock, Log& log);
+  ~Broker();
+
+  /// CallerIds of this target carry `index` in their highest byte. Before any handle(); targets outlive the broker's use.
+  std::uint8_t add_target(ReplyTarget& target);
+  static engine::CallerId caller_id(std::uint8_t target, std::uint64_t number) {
+    return {static_cast<std::uint64_t>(target) << 56 | (number & kNumberMask)};
+  }
+
+  void handle(const engine::Input& input, Timestamp now);
+  /// The same for a caller that holds lock() already.
+  void handle(const std::unique_lock<std::mutex>& held, const engine::Input& input, Timestamp now);
+
+  /// Makes the log durable up to `wanted`, at least. Costs no system call if it is already.
+  CommitState commit(LogPosition wanted);
+  /// Writes what was appended and nobody waits for, at most every 25 ms. False: called too early, come again.
+  bool commit_lazily();
+
+  /// When handle(DeadlineCame) is due; nullopt: never.
+  [[nodiscard]] std::optional<Timestamp> next_deadline() const;
+  /// Called (under the lock, any thread) when the next deadline has come nearer than it was.
+  void on_nearer_deadline(std::function<void()> notify) { notify_ = std::move(notify); }
+
+  /// Under the lock, for on_reply: a record whose content the engine has no longer in memory.
+  bool read_record(LogPosition position, std::string& out);
+
+  /// Runs `use` under the lock; for what needs engine and journal at one moment (metrics, state, parked requests).
+  template <class Use>
+  auto locked(Use use) {
+    const std::lock_guard lock{mutex_};
+    return use(*engine_, *journal_);
+  }
+  [[nodiscard]] std::unique_lock<std::mutex> lock() { return std::unique_lock{mutex_}; }
+  [[nodiscard]] const CommitHistogram& commit_histogram() const { return commits_; }
+
+  /// About once a second: starts a snapshot when enough log was written, gives up log that nothing needs, retries the disk.
+  void maintain();
+  /// Commits, writes a last snapshot if the log since the one before is worth it, and lets go of the journal's folder.
+  void close();
+  /// False while the journal cannot write (for /readyz).
+  [[nodiscard]] bool writable();
+
+ private:
+  static constexpr std::uint64_t kNumberMask = (1ull << 56) - 1;
+  Broker(BrokerOptions options, std::unique_ptr<journal::Journal> journal, engine::Engine engine, Clock& clock, Log& log);
+  void handle_locked(const engine::Input& input, Timestamp now);
+  CommitState commit_locked(LogPosition wanted);
+  void set_storage_full(bool full);
+  void begin_snapshot_locked();
+  void finish_snapshot();
+
+  // Constant after construction.
+  const BrokerOptions options_;
+  Clock& clock_;
+  Log& log_;
+  std::vector<ReplyTarget*> targets_;
+  std::function<void()> notify_;
+  // Protected by mutex_.
+  mutable std::mutex mutex_;
+  std::unique_ptr<journal::Journal> journal_;
+  std::unique_ptr<engine::Engine> engine_;
+  engine::Outputs outputs_;
+  CommitHistogram commits_;
+  std::optional<Timestamp> deadline_;
+  LogPosition snapshot_position_;
+  bool storage_full_ = false;
+  Instant last_lazy_commit_{};
+  // The snapshot writer.
+  std::thread snapshot_thread_;
+  std::atomic<bool> snapshot_running_{false};
+};
+
+}  // namespace fanfare::server

@@ -1,0 +1,455 @@
+#include "server/data_plane.h"
+
+#include <algorithm>
+
+#include "base/assert.h"
+#include "wire/http/response.h"
+
+namespace fanfare::server {
+namespace {
+
+namespace http = wire::http;
+
+constexpr std::size_t kPipelinedMax = 128;              // answers that wait on one connection before it is read no further
+constexpr std::size_t kOutputPause = std::size_t{8} << 20;  // a peer that does not read its answers sends no more requests
+
+http::Limits limits_of(const DataPlaneOptions& options) {
+  http::Limits limits;
+  limits.body_bytes_max = options.api.body_bytes_max;
+  return limits;
+}
+
+bool keeps_alive(const api::ReplyContext& context) { return context.keep_alive; }
+
+}  // namespace
+
+std::optional<std::string> BrokerPayloads::record(LogPosition position) {
+  std::string bytes;
+  if (!broker_.read_record(position, bytes)) return std::nullopt;
+  return bytes;
+}
+
+DataPlane::DataPlane(DataPlaneOptions options, Broker& broker, Clock& clock, net::Loop& loop, api::aws::Authenticator& authenticator,
+                     bool drives_deadlines)
+    : options_(std::move(options)),
+      broker_(broker),
+      clock_(clock),
+      loop_(loop),
+      drives_deadlines_(drives_deadlines),
+      target_(broker.add_target(*this)),
+      service_(options_.api, authenticator),
+      payloads_(broker),
+      parked_service_(options_.api, authenticator) {
+  arm_timer();
+}
+
+DataPlane::Connection* DataPlane::find(net::ConnectionId id) {
+  if (id.slot >= connections_.size()) return nullptr;
+  Connection* connection = connections_[id.slot].get();
+  return connection != nullptr && connection->open && connection->id == id ? connection : nullptr;
+}
+
+Timestamp DataPlane::now() {
+  if (!now_) {
+    now_ = clock_.now();
+    const std::int64_t second = unix_ms(*now_) / 1000;
+    if (second != date_second_) {
+      date_second_ = second;
+      const std::string date = http::http_date(second);
+      service_.set_date(date);
+      const auto lock = broker_.lock();
+      parked_service_.set_date(date);
+    }
+  }
+  return *now_;
+}
+
+void DataPlane::on_accept(net::ConnectionId id, net::ListenerId, const net::SocketAddress& peer) {
+  if (id.slot >= connections_.size()) connections_.resize(id.slot + 1);
+  auto& slot = connections_[id.slot];
+  slot = std::make_unique<Connection>();
+  slot->id = id;
+  slot->open = true;
+  slot->parser = http::RequestParser{limits_of(options_)};
+  slot->peer_ip = peer.ip.str();
+  if (draining_) loop_.close(id, net::After::Flush);
+}
+
+void DataPlane::on_receive(net::ConnectionId id, std::string_view bytes) {
+  Connection* connection = find(id);
+  if (connection == nullptr || connection->closing) return;
+  if (connection->input.empty()) {
+    parse(*connection, bytes);
+    return;
+  }
+  if (const std::size_t expected = connection->parser.expected_bytes(); expected > connection->input.capacity())
+    connection->input.reserve(expected);
+  connection->input.append(bytes);
+  std::string held = std::move(connection->input);  // parse() may put a rest back
+  connection->input.clear();
+  parse(*connection, held);
+  if (connection->input.empty() && held.capacity() <= 4096) connection->input.swap(held), connection->input.clear();
+}
+
+void DataPlane::parse(Connection& connection, std::string_view received) {
+  while (!received.empty() && !connection.closing) {
+    switch (connection.parser.parse(received)) {
+      case http::Parse::NeedMore:
+        connection.input.assign(received);
+        return;
+      case http::Parse::SendContinue:
+        if (connection.waiting.empty() && connection.in_turn == 0) loop_.send(connection.id, http::kContinue);
+        continue;  // the parser reports it once; then it wants more
+      case http::Parse::Complete:
+        serve(connection, connection.parser.request());
+        received.remove_prefix(connection.parser.consumed());
+        continue;
+      case http::Parse::Error: {
+        const http::RequestError error = connection.parser.error();
+        const std::size_t offset = turn_bytes_.size();
+        const std::string body{error.reason};
+        const http::Header headers[] = {{"Content-Type", "text/plain; charset=utf-8"}};
+        http::append_response(turn_bytes_, error.status, headers, body + "\n", {.keep_alive = false});
+        connection.closing = true;
+        answer_at_once(connection, next_request_++, offset, true);
+        return;
+      }
+    }
+  }
+}
+
+void DataPlane::answer_at_once(Connection& connection, std::uint64_t request, std::size_t offset, bool close_after) {
+  turn_replies_.push_back(TurnReply{connection.id, request, offset, turn_bytes_.size() - offset, turn_handles_.size(), 0, std::nullopt,
+                                    close_after, api::aws::Service::Sqs, api::aws::Protocol::Query});
+  ++connection.in_turn;
+}
+
+void DataPlane::serve(Connection& connection, const http::Request& request) {
+  const std::uint64_t number = next_request_++;
+  const engine::CallerId caller = Broker::caller_id(target_, number);
+  api::ReplyContext context;
+  const api::RequestInfo info{.caller = caller, .peer_ip = connection.peer_ip, .secure = false, .now = now(), .secrets = secrets_};
+  const std::size_t offset = turn_bytes_.size();
+  const api::Decoded decoded = service_.decode(request, info, context, turn_bytes_);
+  if (!request.keep_alive) connection.closing = true;
+  if (decoded.command == nullptr) {
+    {
+      const auto lock = broker_.lock();
+      counters_.add(decoded.outcome);
+    }
+    answer_at_once(connection, number, offset, !request.keep_alive);
+    return;
+  }
+  turn_used_engine_ = true;
+  bool answered = false;
+  {
+    const auto lock = broker_.lock();
+    current_ = caller;
+    current_context_ = &context;
+    current_connection_ = &connection;
+    current_request_ = number;
+    current_answered_ = false;
+    broker_.handle(lock, *decoded.command, *now_);
+    answered = current_answered_;
+    current_context_ = nullptr;
+    // Before the lock is released: whoever ends this wait finds it parked.
+    if (!answered) parked_.emplace(number, Parked{connection.id, number, std::move(context)});
+  }
+  if (!answered) {
+    Slot slot;
+    slot.request = number;
+    connection.waiting.push_back(std::move(slot));
+    if (connection.waiting.size() > kPipelinedMax && connection.reading) {
+      connection.reading = false;
+      loop_.pause_reading(connection.id);
+    }
+  }
+}
+
+void DataPlane::on_reply(const engine::Reply& reply) {
+  if (current_context_ != nullptr && reply.caller == current_) {  // so this is the loop's own thread, inside serve()
+    const std::size_t offset = turn_bytes_.size();
+    const std::size_t handles_offset = turn_handles_.size();
+    const api::Encoded encoded = service_.encode(*current_context_, reply, payloads_, turn_bytes_);
+    counters_.add(encoded.outcome);
+    unreadable_.insert(unreadable_.end(), encoded.unreadable.begin(), encoded.unreadable.end());
+    if (const auto* received = std::get_if<engine::MessagesReceived>(&reply.body))
+      for (const engine::ReceivedMessage& message : received->messages) turn_handles_.push_back(message.handle);
+    turn_replies_.push_back(TurnReply{current_connection_->id, current_request_, offset, turn_bytes_.size() - offset, handles_offset,
+                                      turn_handles_.size() - handles_offset, reply.wait_for, !keeps_alive(*current_context_),
+                                      current_context_->service, current_context_->protocol});
+    if (reply.wait_for && (!turn_wait_ || *turn_wait_ < *reply.wait_for)) turn_wait_ = reply.wait_for;
+    ++current_connection_->in_turn;
+    current_answered_ = true;
+    return;
+  }
+  const auto found = parked_.find(reply.caller.value & 0x00ff'ffff'ffff'ffffULL);
+  if (found == parked_.end()) return;  // the caller has left meanwhile
+  Mail mail;
+  mail.connection = found->second.connection;
+  mail.request = found->second.request;
+  mail.wait_for = reply.wait_for;
+  mail.close_after = !keeps_alive(found->second.context);
+  const api::Encoded encoded = parked_service_.encode(found->second.context, reply, payloads_, mail.bytes);
+  counters_.add(encoded.outcome);
+  unreadable_.insert(unreadable_.end(), encoded.unreadable.begin(), encoded.unreadable.end());
+  if (const auto* received = std::get_if<engine::MessagesReceived>(&reply.body))
+    for (const engine::ReceivedMessage& message : received->messages) mail.handles.push_back(message.handle);
+  parked_.erase(found);
+  mail_.push_back(std::move(mail));
+  loop_.wake();  // free on the loop's own thread: its turn has not ended
+}
+
+void DataPlane::queue_answer(Connection& connection, std::uint64_t request, std::string_view bytes,
+                             std::span<const engine::ReceiptHandle> handles, bool close_after) {
+  auto& waiting = connection.waiting;
+  if (waiting.empty() || waiting.front().request > request) {
+    send_now(connection, bytes, handles, close_after);
+    return;
+  }
+  auto slot = std::lower_bound(waiting.begin(), waiting.end(), request, [](const Slot& a, std::uint64_t b) { return a.request < b; });
+  if (slot == waiting.end() || slot->request != request) slot = waiting.insert(slot, Slot{.request = request});
+  slot->ready = true;
+  slot->close_after = close_after;
+  slot->bytes = bytes;
+  slot->handles.assign(handles.begin(), handles.end());
+  send_ready(connection);
+}
+
+void DataPlane::send_ready(Connection& connection) {
+  while (connection.open && !connection.waiting.empty() && connection.waiting.front().ready) {
+    const Slot slot = std::move(connection.waiting.front());
+    connection.waiting.pop_front();
+    send_now(connection, slot.bytes, slot.handles, slot.close_after);
+  }
+  if (connection.open && !connection.reading && connection.waiting.size() < kPipelinedMax / 2 && loop_.pending_bytes(connection.id) < kOutputPause) {
+    connection.reading = true;
+    loop_.resume_reading(connection.id);
+  }
+}
+
+void DataPlane::send_now(Connection& connection, std::string_view bytes, std::span<const engine::ReceiptHandle> handles, bool close_after) {
+  if (!connection.open) return;
+  if (!handles.empty() && !loop_.is_peer_alive(connection.id)) {
+    give_back(handles);
+    loop_.close(connection.id, net::After::Flush);
+    return;
+  }
+  if (std::string* out = loop_.output(connection.id)) out->append(bytes);
+  connection.last_handles.assign(handles.begin(), handles.end());
+  if (close_after) {
+    connection.closing = true;
+    loop_.close(connection.id, net::After::Flush);
+  } else if (loop_.pending_bytes(connection.id) > kOutputPause && connection.reading) {
+    connection.reading = false;
+    loop_.pause_reading(connection.id);
+    loop_.notify_drained(connection.id);
+  }
+}
+
+void DataPlane::on_drained(net::ConnectionId id) {
+  if (Connection* connection = find(id)) send_ready(*connection);
+}
+
+void DataPlane::on_end_of_input(net::ConnectionId id) {
+  Connection* connection = find(id);
+  if (connection == nullptr) return;
+  connection->closing = true;
+  leave_engine(*connection);
+  if (connection->in_turn == 0) loop_.close(id, net::After::Flush);  // else on_turn_end closes it behind its answers
+}
+
+void DataPlane::on_closed(net::ConnectionId id, net::CloseReason, std::size_t unsent) {
+  Connection* connection = find(id);
+  if (connection == nullptr) return;
+  leave_engine(*connection);
+  if (unsent > 0 && !connection->last_handles.empty()) give_back(connection->last_handles);
+  connection->open = false;
+  connections_[id.slot].reset();
+}
+
+/// Its waiting long polls end without taking anything.
+void DataPlane::leave_engine(Connection& connection) {
+  for (const Slot& slot : connection.waiting) {
+    if (slot.ready) {
+      if (!slot.handles.empty()) give_back(slot.handles);
+      continue;
+    }
+    bool was_parked = false;
+    {
+      const auto lock = broker_.lock();
+      was_parked = parked_.erase(slot.request) > 0;
+    }
+    if (was_parked) broker_.handle(engine::WaiterGone{Broker::caller_id(target_, slot.request)}, now());
+  }
+  connection.waiting.clear();
+}
+
+void DataPlane::give_back(std::span<const engine::ReceiptHandle> handles) {
+  broker_.handle(engine::ReceiveUndelivered{handles}, now());
+  turn_used_engine_ = true;
+}
+
+void DataPlane::on_wake() {
+  if (drain_asked_ && !draining_) begin_drain();
+}
+
+void DataPlane::take_mail() {
+  std::vector<Mail> mail;
+  {
+    const auto lock = broker_.lock();
+    mail.swap(mail_);
+  }
+  std::optional<LogPosition> wait;
+  for (const Mail& one : mail)
+    if (one.wait_for && (!wait || *wait < *one.wait_for)) wait = one.wait_for;
+  if (wait) static_cast<void>(broker_.commit(*wait));
+  for (Mail& one : mail) {
+    Connection* connection = find(one.connection);
+    const bool there = connection != nullptr && (one.handles.empty() || loop_.probe_peer(one.connection));
+    if (there)
+      queue_answer(*connection, one.request, one.bytes, one.handles, one.close_after);
+    else if (!one.handles.empty())
+      give_back(one.handles);
+  }
+}
+
+void DataPlane::commit_turn() {
+  const bool durable = !turn_wait_ || broker_.commit(*turn_wait_) == CommitState::Durable;
+  std::string refusal;
+  for (const TurnReply& reply : turn_replies_) {
+    Connection* connection = find(reply.connection);
+    const std::span handles{turn_handles_.data() + reply.handles_offset, reply.handles};
+    if (connection == nullptr) {
+      if (!handles.empty()) give_back(handles);
+      continue;
+    }
+    --connection->in_turn;
+    std::string_view bytes = std::string_view{turn_bytes_}.substr(reply.offset, reply.bytes);
+    if (reply.wait_for && !durable) {
+      api::ReplyContext context;
+      context.service = reply.service;
+      context.protocol = reply.protocol;
+      context.keep_alive = !reply.close_after;
+      context.request_id = Uuid::from_random(secrets_.bytes16());
+      refusal.clear();
+      service_.refuse(context, api::aws::CommonError::ServiceUnavailable,
+                      "The journal cannot be written; the request may or may not have been carried out. Try again.", refusal);
+      bytes = refusal;
+    }
+    queue_answer(*connection, reply.request, bytes, handles, reply.close_after);
+    if (connection->open && connection->closing && connection->in_turn == 0 && connection->waiting.empty())
+      loop_.close(reply.connection, net::After::Flush);
+  }
+  turn_replies_.clear();
+  turn_handles_.clear();
+  turn_bytes_.clear();
+  if (turn_bytes_.capacity() > (std::size_t{4} << 20)) turn_bytes_.shrink_to_fit();
+  turn_wait_.reset();
+}
+
+void DataPlane::stop_when_empty() {
+  if (draining_ && loop_.open_connections() == 0) loop_.stop();
+}
+
+void DataPlane::on_turn_end() {
+  if (!turn_replies_.empty()) commit_turn();
+  take_mail();
+  Handles unreadable;
+  if (turn_used_engine_) {
+    {
+      const auto lock = broker_.lock();
+      unreadable.swap(unreadable_);
+    }
+    if (!unreadable.empty()) give_back(unreadable);
+    lazy_commit_due_ = true;
+    turn_used_engine_ = false;
+    take_mail();  // what was given back may have gone to a waiting receive of this loop
+  }
+  stop_when_empty();
+  arm_timer();
+  now_.reset();
+}
+
+void DataPlane::on_timer(Instant instant) {
+  if (lazy_commit_due_) {
+    lazy_commit_due_ = !broker_.commit_lazily();
+  }
+  if (drives_deadlines_) {
+    const std::optional<Timestamp> deadline = broker_.next_deadline();
+    if (deadline && *deadline <= now()) broker_.handle(engine::DeadlineCame{}, now());
+  }
+  if (instant >= next_sweep_) {
+    sweep();
+    if (drives_deadlines_) broker_.maintain();
+    next_sweep_ = instant + seconds{1};
+  }
+}
+
+void DataPlane::sweep() {
+  const Instant instant = loop_.now();
+  loop_.for_each_idle(instant - options_.half_request_timeout, [&](net::ConnectionId id) {
+    Connection* connection = find(id);
+    if (connection == nullptr || !connection->waiting.empty()) return;
+    const bool half = !connection->input.empty();
+    const bool idle = loop_.last_activity(id) < instant - options_.idle_timeout;
+    if (half) {
+      if (std::string* out = loop_.output(id)) {
+        const http::Header headers[] = {{"Content-Type", "text/plain; charset=utf-8"}};
+        http::append_response(*out, 408, headers, "the request did not become whole in time\n", {.keep_alive = false});
+      }
+    }
+    if (half || idle) loop_.close(id, net::After::Flush);
+  });
+}
+
+void DataPlane::arm_timer() {
+  const Instant instant = std::chrono::steady_clock::now();
+  if (next_sweep_ == Instant{}) next_sweep_ = instant + seconds{1};
+  Instant at = next_sweep_;
+  if (lazy_commit_due_) at = std::min(at, instant + milliseconds{25});
+  if (drives_deadlines_)
+    if (const std::optional<Timestamp> deadline = broker_.next_deadline()) {
+      const milliseconds left = std::max(milliseconds{0}, *deadline - clock_.now());
+      at = std::min<Instant>(at, instant + left);
+    }
+  loop_.set_deadline(at);
+}
+
+void DataPlane::look_at_deadline() { loop_.wake(); }
+
+void DataPlane::drain() {
+  drain_asked_ = true;
+  loop_.wake();
+}
+
+void DataPlane::begin_drain() {
+  draining_ = true;
+  if (listener_) loop_.close_listener(*listener_);
+  for (auto& connection : connections_) {
+    if (connection == nullptr || !connection->open) continue;
+    connection->closing = true;
+    for (Slot& slot : connection->waiting) {
+      if (slot.ready) continue;
+      std::optional<Parked> parked;
+      {
+        const auto lock = broker_.lock();
+        if (const auto found = parked_.find(slot.request); found != parked_.end()) {
+          parked.emplace(std::move(found->second));
+          parked_.erase(found);
+        }
+      }
+      if (!parked) continue;  // its answer is in the mail
+      const engine::CallerId caller = Broker::caller_id(target_, slot.request);
+      broker_.handle(engine::WaiterGone{caller}, now());
+      const engine::Reply nothing{caller, std::nullopt, engine::MessagesReceived{}};
+      parked->context.keep_alive = false;
+      service_.encode(parked->context, nothing, payloads_, slot.bytes);
+      slot.ready = true;
+    }
+    send_ready(*connection);
+    if (connection->open && connection->in_turn == 0 && connection->waiting.empty()) loop_.close(connection->id, net::After::Flush);
+  }
+}
+
+}  // namespace fanfare::server

@@ -1,0 +1,184 @@
+// One data-plane loop: HTTP requests in, engine commands, one commit a turn, responses out.
+//
+// Rule 1: a response that waits for the log is queued to its connection only after the turn's commit has made it durable.
+// Rule 2: responses of one connection leave in the order of its requests, also when a long poll waits among them.
+// Rule 3: a receive is handed out only to a peer that is still there; what could not be written becomes visible again at once.
+// Everything here belongs to the loop's thread but what is said to be protected by the broker's lock.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <span>
+#include <string>
+#include <thread>
+#include <unordered_map>
+#include <vector>
+
+#include "api/service.h"
+#include "net/loop.h"
+#include "server/broker.h"
+#include "server/os_secrets.h"
+#include "server/request_counters.h"
+#include "wire/http/request.h"
+
+namespace fanfare::server {
+
+struct DataPlaneOptions {
+  api::ServiceOptions api;
+  milliseconds half_request_timeout{30'000};  ///< a request that has begun and does not become whole
+  milliseconds idle_timeout{300'000};         ///< a kept-alive connection without a request
+};
+
+/// Contents and signatures for encoding; used under the broker's lock.
+class BrokerPayloads final : public api::Payloads {
+ public:
+  explicit BrokerPayloads(Broker& broker) : broker_(broker) {}
+  std::optional<std::string> record(LogPosition position) override;
+
+ private:
+  Broker& broker_;
+};
+
+class DataPlane final : public net::LoopHandler, public ReplyTarget {
+ public:
+  /// `drives_deadlines`: one loop of the process hands the engine its deadlines and maintains the broker.
+  /// The authenticator belongs to this loop.
+  DataPlane(DataPlaneOptions options, Broker& broker, Clock& clock, net::Loop& loop, api::aws::Authenticator& authenticator,
+            bool drives_deadlines);
+
+  /// The listener that drain() closes.
+  void set_listener(net::ListenerId listener) { listener_ = listener; }
+
+  void on_accept(net::ConnectionId id, net::ListenerId listener, const net::SocketAddress& peer) override;
+  void on_receive(net::ConnectionId id, std::string_view bytes) override;
+  void on_end_of_input(net::ConnectionId id) override;
+  void on_closed(net::ConnectionId id, net::CloseReason reason, std::size_t unsent) override;
+  void on_drained(net::ConnectionId id) override;
+  void on_timer(Instant now) override;
+  void on_wake() override;
+  void on_turn_end() override;
+
+  void on_reply(const engine::Reply& reply) override;
+
+  /// The engine's deadline may have come nearer: looks at it soon. Any thread.
+  void look_at_deadline();
+  /// Takes no further requests: answers waiting long polls with nothing, closes each connection when its answers are out.
+  /// Any thread.
+  void drain();
+
+  /// Under the broker's lock.
+  [[nodiscard]] const RequestCounters& counters() const { return counters_; }
+
+ private:
+  using Handles = std::vector<engine::ReceiptHandle>;
+
+  /// A response that cannot leave yet, because its turn has not come or its bytes are not there.
+  struct Slot {
+    std::uint64_t request = 0;
+    bool ready = false;
+    bool close_after = false;
+    std::string bytes;
+    Handles handles;
+  };
+  struct Connection {
+    net::ConnectionId id;
+    bool open = false;
+    bool closing = false;      // no further requests are taken
+    bool reading = true;
+    wire::http::RequestParser parser;
+    std::string input;         // the beginning of a request that is not whole
+    std::deque<Slot> waiting;  // by request number; empty while answers come at once
+    std::uint32_t in_turn = 0; // answers of this turn that are not queued yet
+    Handles last_handles;      // handed out by the response that was queued last
+    std::string peer_ip;
+  };
+  /// A request that waits in the engine, by CallerId.
+  struct Parked {
+    net::ConnectionId connection;
+    std::uint64_t request;
+    api::ReplyContext context;
+  };
+  /// An answer of this turn: bytes in turn_bytes_, handles in turn_handles_.
+  struct TurnReply {
+    net::ConnectionId connection;
+    std::uint64_t request;
+    std::size_t offset;
+    std::size_t bytes;
+    std::size_t handles_offset;
+    std::size_t handles;
+    std::optional<LogPosition> wait_for;
+    bool close_after;
+    api::aws::Service service;
+    api::aws::Protocol protocol;
+  };
+  /// An answer to a parked request, encoded under the lock.
+  struct Mail {
+    net::ConnectionId connection;
+    std::uint64_t request;
+    std::string bytes;
+    Handles handles;
+    std::optional<LogPosition> wait_for;
+    bool close_after;
+  };
+
+  Timestamp now();
+  void parse(Connection& connection, std::string_view received);
+  void serve(Connection& connection, const wire::http::Request& request);
+  void answer_at_once(Connection& connection, std::uint64_t request, std::size_t offset, bool close_after);
+  void queue_answer(Connection& connection, std::uint64_t request, std::string_view bytes, std::span<const engine::ReceiptHandle> handles,
+                    bool close_after);
+  void send_ready(Connection& connection);
+  void send_now(Connection& connection, std::string_view bytes, std::span<const engine::ReceiptHandle> handles, bool close_after);
+  void leave_engine(Connection& connection);
+  void give_back(std::span<const engine::ReceiptHandle> handles);
+  void commit_turn();
+  void take_mail();
+  void begin_drain();
+  void sweep();
+  void arm_timer();
+  void stop_when_empty();
+  Connection* find(net::ConnectionId id);
+
+  // Constant after construction.
+  const DataPlaneOptions options_;
+  Broker& broker_;
+  Clock& clock_;
+  net::Loop& loop_;
+  const bool drives_deadlines_;
+  std::uint8_t target_;
+  std::optional<net::ListenerId> listener_;
+  // Owned by the loop's thread.
+  OsSecrets secrets_;
+  api::Service service_;
+  BrokerPayloads payloads_;
+  std::vector<std::unique_ptr<Connection>> connections_;  // by slot
+  std::uint64_t next_request_ = 1;
+  std::optional<Timestamp> now_;  // of this turn
+  std::int64_t date_second_ = 0;
+  std::string turn_bytes_;
+  std::vector<TurnReply> turn_replies_;
+  Handles turn_handles_;
+  std::optional<LogPosition> turn_wait_;
+  bool turn_used_engine_ = false;
+  bool lazy_commit_due_ = false;
+  Instant next_sweep_{};
+  bool draining_ = false;
+  // Protected by the broker's lock.
+  // Of the request that is being handled: set while serve() holds the lock.
+  engine::CallerId current_{};
+  const api::ReplyContext* current_context_ = nullptr;
+  Connection* current_connection_ = nullptr;
+  std::uint64_t current_request_ = 0;
+  bool current_answered_ = false;
+  api::Service parked_service_;  // service_ may be decoding while another thread ends a long poll of this loop
+  std::unordered_map<std::uint64_t, Parked> parked_;
+  std::vector<Mail> mail_;
+  Handles unreadable_;
+  RequestCounters counters_;
+
+  std::atomic<bool> drain_asked_{false};
+};
+
+}  // namespace fanfare::server

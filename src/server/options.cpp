@@ -1,0 +1,231 @@
+#include "server/options.h"
+
+#include <fmt/format.h>
+#include <yaml-cpp/yaml.h>
+
+#include <algorithm>
+#include <array>
+#include <functional>
+
+#include "net/address.h"
+
+namespace fanfare::server {
+namespace {
+
+constexpr std::array<std::string_view, 4> kRoles{"broker", "live", "inbox", "console"};
+
+/// Thrown inside the reader only; becomes the error text.
+struct Refused {
+  std::string text;
+};
+
+std::string place(const YAML::Node& node) {
+  const YAML::Mark mark = node.Mark();
+  return mark.is_null() ? std::string{} : fmt::format("line {}: ", mark.line + 1);
+}
+
+[[noreturn]] void refuse(const YAML::Node& node, const std::string& key, const std::string& accepted) {
+  throw Refused{fmt::format("{}{}: {}", place(node), key, accepted)};
+}
+
+std::string text(const YAML::Node& node, const std::string& key) {
+  if (!node.IsScalar()) refuse(node, key, "expected one value");
+  return node.Scalar();
+}
+
+bool boolean(const YAML::Node& node, const std::string& key) {
+  const std::string value = text(node, key);
+  if (value == "true") return true;
+  if (value == "false") return false;
+  refuse(node, key, fmt::format("'{}' is neither true nor false", value));
+}
+
+milliseconds duration(const YAML::Node& node, const std::string& key) {
+  const std::string value = text(node, key);
+  const auto parsed = parse_duration(value);
+  if (!parsed) refuse(node, key, fmt::format("'{}' is no duration; write 250ms, 35s, 1h30m or 14d", value));
+  return *parsed;
+}
+
+/// "64MiB", "512KiB", "1GiB", "4096".
+std::uint64_t bytes(const YAML::Node& node, const std::string& key) {
+  const std::string value = text(node, key);
+  std::size_t digits = 0;
+  while (digits < value.size() && value[digits] >= '0' && value[digits] <= '9') ++digits;
+  const std::string unit = value.substr(digits);
+  const int shift = unit.empty() ? 0 : unit == "KiB" ? 10 : unit == "MiB" ? 20 : unit == "GiB" ? 30 : -1;
+  if (digits == 0 || digits > 12 || shift < 0) refuse(node, key, fmt::format("'{}' is no size; write 4096, 512KiB, 64MiB or 1GiB", value));
+  return std::stoull(value.substr(0, digits)) << shift;
+}
+
+int whole(const YAML::Node& node, const std::string& key) {
+  const std::string value = text(node, key);
+  if (value.empty() || value.size() > 6 || !std::all_of(value.begin(), value.end(), [](char c) { return c >= '0' && c <= '9'; }))
+    refuse(node, key, fmt::format("'{}' is no whole number", value));
+  return std::stoi(value);
+}
+
+std::vector<SourceOptions> sources(const YAML::Node& node, const std::string& key) {
+  if (!node.IsSequence()) refuse(node, key, "expected a list of {topic: NAME} or {queue: NAME}");
+  std::vector<SourceOptions> list;
+  for (const YAML::Node& entry : node) {
+    if (!entry.IsMap()) refuse(entry, key, "expected {topic: NAME} or {queue: NAME}");
+    SourceOptions source;
+    for (const auto& member : entry) {
+      const std::string name = member.first.Scalar();
+      if (name == "topic") source.topic = text(member.second, key + ".topic");
+      else if (name == "queue") source.queue = text(member.second, key + ".queue");
+      else if (name == "create") source.create = boolean(member.second, key + ".create");
+      else refuse(member.first, fmt::format("{}.{}", key, name), "unknown; accepted are topic, queue, create");
+    }
+    if (source.topic.empty() == source.queue.empty()) refuse(entry, key, "name either a topic or a queue");
+    list.push_back(std::move(source));
+  }
+  return list;
+}
+
+using Setter = std::function<void(const YAML::Node&, const std::string& key, ServeOptions&)>;
+
+template <class T>
+Setter set(T ServeOptions::*member) {
+  return [member](const YAML::Node& node, const std::string& key, ServeOptions& options) {
+    if constexpr (std::is_same_v<T, std::string>) options.*member = text(node, key);
+    else if constexpr (std::is_same_v<T, bool>) options.*member = boolean(node, key);
+    else if constexpr (std::is_same_v<T, int>) options.*member = whole(node, key);
+    else if constexpr (std::is_same_v<T, std::uint64_t>) options.*member = bytes(node, key);
+    else if constexpr (std::is_same_v<T, milliseconds>) options.*member = duration(node, key);
+    else options.*member = sources(node, key);
+  };
+}
+
+void set_access_keys(const YAML::Node& node, const std::string& key, ServeOptions& options) {
+  if (!node.IsMap()) refuse(node, key, "expected a map of access key id to secret");
+  for (const auto& member : node) options.access_keys[member.first.Scalar()] = text(member.second, key + "." + member.first.Scalar());
+}
+
+void set_origins(const YAML::Node& node, const std::string& key, ServeOptions& options) {
+  if (!node.IsSequence()) refuse(node, key, "expected a list of origins such as https://app.example.com");
+  for (const YAML::Node& entry : node) options.allowed_origins.push_back(text(entry, key));
+}
+
+const std::map<std::string, Setter>& settings() {
+  static const std::map<std::string, Setter> known{
+      {"data", set(&ServeOptions::data)},
+      {"memory", set(&ServeOptions::memory)},
+      {"listen", set(&ServeOptions::listen)},
+      {"edge.listen", set(&ServeOptions::edge)},
+      {"admin", set(&ServeOptions::admin)},
+      {"roles", set(&ServeOptions::roles)},
+      {"auth.mode", set(&ServeOptions::auth)},
+      {"auth.access_keys", set_access_keys},
+      {"policies", set(&ServeOptions::policies)},
+      {"region", set(&ServeOptions::region)},
+      {"account", set(&ServeOptions::account)},
+      {"durability", set(&ServeOptions::durability)},
+      {"inbox-store", set(&ServeOptions::inbox_store)},
+      {"clock", set(&ServeOptions::clock)},
+      {"loop", set(&ServeOptions::loop)},
+      {"threads", set(&ServeOptions::threads)},
+      {"allow-public-development", set(&ServeOptions::allow_public_development)},
+      {"live.sources", set(&ServeOptions::live_sources)},
+      {"inbox.sources", set(&ServeOptions::inbox_sources)},
+      {"edge.allowed_origins", set_origins},
+      {"edge.files", set(&ServeOptions::edge_files)},
+      {"edge.drain", set(&ServeOptions::edge_drain)},
+      {"journal.resident_bytes", set(&ServeOptions::resident_bytes)},
+      {"journal.segment_bytes", set(&ServeOptions::segment_bytes)},
+      {"journal.snapshot_bytes", set(&ServeOptions::snapshot_bytes)},
+  };
+  return known;
+}
+
+void read_section(const YAML::Node& node, const std::string& prefix, ServeOptions& options) {
+  for (const auto& member : node) {
+    const std::string key = prefix + member.first.Scalar();
+    const auto setter = settings().find(key);
+    if (setter != settings().end()) {
+      setter->second(member.second, key, options);
+      continue;
+    }
+    // `edge: 127.0.0.1:4580` is the flag; `edge: {files: ..}` is the section.
+    if (key == "edge" && member.second.IsScalar()) {
+      options.edge = member.second.Scalar();
+      continue;
+    }
+    const bool section = std::any_of(settings().begin(), settings().end(),
+                                     [&](const auto& known) { return known.first.starts_with(key + "."); });
+    if (section && member.second.IsMap()) {
+      read_section(member.second, key + ".", options);
+      continue;
+    }
+    std::string accepted;
+    for (const auto& [name, unused] : settings())
+      if (name.starts_with(prefix)) accepted += (accepted.empty() ? "" : ", ") + name;
+    refuse(member.first, key, "unknown; accepted are " + accepted);
+  }
+}
+
+Result<Success, std::string> one_of(std::string_view flag, const std::string& value, std::initializer_list<std::string_view> accepted) {
+  std::string list;
+  for (const std::string_view word : accepted) {
+    if (value == word) return Success{};
+    list += fmt::format("{}{}", list.empty() ? "" : ", ", word);
+  }
+  return fmt::format("--{}: '{}' is unknown; accepted are {}", flag, value, list);
+}
+
+}  // namespace
+
+bool ServeOptions::has_role(std::string_view role) const {
+  std::string_view rest = roles;
+  while (!rest.empty()) {
+    const std::size_t comma = std::min(rest.find(','), rest.size());
+    if (rest.substr(0, comma) == role) return true;
+    rest.remove_prefix(std::min(comma + 1, rest.size()));
+  }
+  return false;
+}
+
+Result<Success, std::string> read_config_file(const std::string& path, ServeOptions& options) {
+  try {
+    const YAML::Node root = YAML::LoadFile(path);
+    if (root.IsNull()) return Success{};
+    if (!root.IsMap()) return fmt::format("{}: expected a map of settings", path);
+    read_section(root, "", options);
+    return Success{};
+  } catch (const Refused& refused) {
+    return fmt::format("{}: {}", path, refused.text);
+  } catch (const YAML::BadFile&) {
+    return fmt::format("{}: cannot be read", path);
+  } catch (const YAML::Exception& error) {
+    return fmt::format("{}: line {}: {}", path, error.mark.line + 1, error.msg);
+  }
+}
+
+Result<Success, std::string> check(const ServeOptions& options) {
+  for (const auto& [flag, address] : {std::pair{"listen", options.listen}, {"edge", options.edge}, {"admin", options.admin}})
+    if (const auto parsed = net::HostPort::parse(address); !parsed)
+      return fmt::format("--{} {}: {}", flag, address, net::describe(parsed.error()));
+  if (const auto ok = one_of("auth", options.auth, {"development"}); !ok) return ok;
+  if (const auto ok = one_of("policies", options.policies, {"full", "off"}); !ok) return ok;
+  if (const auto ok = one_of("durability", options.durability, {"sync", "relaxed"}); !ok) return ok;
+  if (const auto ok = one_of("inbox-store", options.inbox_store, {"sqlite"}); !ok) return ok;
+  if (const auto ok = one_of("clock", options.clock, {"real", "manual"}); !ok) return ok;
+  if (const auto ok = one_of("loop", options.loop, {"auto", "io_uring", "epoll"}); !ok) return ok;
+  std::string_view rest = options.roles;
+  if (rest.empty()) return std::string{"--roles: name at least one of broker, live, inbox, console"};
+  while (!rest.empty()) {
+    const std::size_t comma = std::min(rest.find(','), rest.size());
+    if (std::find(kRoles.begin(), kRoles.end(), rest.substr(0, comma)) == kRoles.end())
+      return fmt::format("--roles: '{}' is unknown; accepted are broker, live, inbox, console", rest.substr(0, comma));
+    rest.remove_prefix(std::min(comma + 1, rest.size()));
+  }
+  if (options.account.size() != 12 || !std::all_of(options.account.begin(), options.account.end(), [](char c) { return c >= '0' && c <= '9'; }))
+    return fmt::format("--account: '{}' is no account; accepted are 12 digits", options.account);
+  if (options.threads < 0 || options.threads > 256) return fmt::format("--threads: {} is out of range; accepted are 1 to 256, 0 for one a core", options.threads);
+  if (options.segment_bytes < (1u << 20) || options.segment_bytes > (4ull << 30))
+    return std::string{"journal.segment_bytes: accepted are 1MiB to 4GiB"};
+  return Success{};
+}
+
+}  // namespace fanfare::server

@@ -1,0 +1,61 @@
+// What `fanfare serve` can be told, by flags and by its configuration file; a flag wins.
+// Rule: this is the one place that knows names, defaults and ranges of settings; docs/configuration.md repeats them for people.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "base/time.h"
+
+namespace fanfare::server {
+
+/// One entry of live.sources or inbox.sources.
+struct SourceOptions {
+  std::string topic;  ///< replica mode: a queue of this process, fed by the topic; empty when `queue` is set
+  std::string queue;  ///< direct mode: this process is the one poller
+  bool create = false;  ///< make it when it does not exist
+};
+
+enum class LoopChoice { Auto, IoUring, Epoll };
+
+struct ServeOptions {
+  std::string data = "./fanfare-data";
+  bool memory = false;
+  std::string listen = "127.0.0.1:4566";
+  std::string edge = "127.0.0.1:4580";
+  std::string admin = "127.0.0.1:4590";
+  std::string roles = "broker,live,inbox,console";
+  std::string auth = "development";
+  std::string policies = "full";
+  std::string region = "us-east-1";
+  std::string account = "000000000000";
+  std::string durability = "sync";
+  std::string inbox_store = "sqlite";
+  std::string clock = "real";
+  std::string loop = "auto";
+  int threads = 0;  ///< 0: one a core
+  bool allow_public_development = false;  ///< development mode on an address that others can reach
+  std::map<std::string, std::string> access_keys;  ///< known key id -> secret: their signatures are checked in development, too
+  std::vector<SourceOptions> live_sources;
+  std::vector<SourceOptions> inbox_sources;
+  std::vector<std::string> allowed_origins;  ///< edge.allowed_origins; development: any loopback origin as well
+  std::string edge_files;                    ///< edge.files: a folder whose files the edge serves at /
+  milliseconds edge_drain{10'000};
+  std::uint64_t resident_bytes = 256ull << 20;   ///< message contents kept in memory
+  std::uint64_t segment_bytes = 64ull << 20;     ///< journal.segment_bytes
+  std::uint64_t snapshot_bytes = 256ull << 20;   ///< journal.snapshot_bytes: log written between two snapshots
+
+  [[nodiscard]] bool has_role(std::string_view role) const;
+};
+
+/// Reads a configuration file into `options`. The error says file, line, key and what is accepted.
+Result<Success, std::string> read_config_file(const std::string& path, ServeOptions& options);
+
+/// What one flag or key of the file may hold; the error says what is accepted.
+Result<Success, std::string> check(const ServeOptions& options);
+
+}  // namespace fanfare::server

@@ -1,0 +1,330 @@
+#include "server/server.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <signal.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <condition_variable>
+#include <cstdio>
+#include <cstring>
+#include <filesystem>
+#include <mutex>
+#include <thread>
+
+#include "api/aws/authenticator.h"
+#include "journal/file/file_journal.h"
+#include "journal/memory/memory_journal.h"
+#include "server/admin_plane.h"
+#include "server/data_plane.h"
+#include "server/edge_plane.h"
+#include "server/in_process_transport.h"
+#include "server/sources.h"
+#include "store/memory_inbox_store.h"
+#include "store/sqlite_inbox_store.h"
+#include "wire/json/writer.h"
+
+namespace fanfare::server {
+namespace {
+
+enum ExitCode { kClean = 0, kElse = 1, kConfiguration = 2, kPort = 3, kDamaged = 4, kSecondSignal = 130 };
+
+/// Thrown while starting only: what is wrong and the exit code that says so.
+struct StartFailure {
+  int exit_code;
+  std::string reason;
+};
+
+constexpr milliseconds kDrainLimit{5'000};  // answers on their way; nothing here waits longer for itself
+
+/// Reads the secret that authenticates receipt handles, or makes it.
+std::string receipt_secret(const ServeOptions& options, Secrets& secrets) {
+  std::string secret(32, '\0');
+  secrets.fill({reinterpret_cast<std::uint8_t*>(secret.data()), secret.size()});
+  if (options.memory) return secret;
+  const std::string path = options.data + "/receipt.key";
+  const int existing = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  if (existing >= 0) {
+    std::string stored(33, '\0');
+    const ssize_t got = ::read(existing, stored.data(), stored.size());
+    ::close(existing);
+    if (got != 32) throw StartFailure{kDamaged, fmt::format("{} must hold 32 bytes; restore it, or remove it (receipt handles given out before become invalid)", path)};
+    stored.resize(32);
+    return stored;
+  }
+  const std::string fresh = path + ".new";
+  const int file = ::open(fresh.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+  const int folder = ::open(options.data.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  const bool written = file >= 0 && folder >= 0 && ::write(file, secret.data(), secret.size()) == 32 && ::fsync(file) == 0 &&
+                       ::rename(fresh.c_str(), path.c_str()) == 0 && ::fsync(folder) == 0;
+  if (file >= 0) ::close(file);
+  if (folder >= 0) ::close(folder);
+  if (!written) throw StartFailure{kElse, fmt::format("{} cannot be written: {}", path, std::strerror(errno))};
+  return secret;
+}
+
+std::unique_ptr<journal::Journal> open_journal(const ServeOptions& options, Secrets& secrets, Log& log) {
+  if (options.memory) return journal::make_memory_journal();
+  auto opened = journal::open_file_journal(options.data + "/journal", secrets, {.segment_bytes = options.segment_bytes});
+  if (!opened) {
+    const journal::OpenError& error = opened.error();
+    std::string reason = error.message;
+    for (const journal::Damage& damage : error.damage)
+      reason += fmt::format("; {} at byte {}: expected {}, {} whole records lie beyond", damage.file, damage.byte_offset, damage.expected,
+                            damage.records_beyond);
+    using Kind = journal::OpenError::Kind;
+    throw StartFailure{error.kind == Kind::Damaged || error.kind == Kind::Version ? kDamaged : kElse, std::move(reason)};
+  }
+  const journal::RecoveryReport& report = opened->report;
+  log.info("journal.opened", {{"first", report.first.value}, {"end", report.end.value}, {"records", report.records},
+                              {"torn_tail", report.tail_was_torn}, {"records_cut", report.records_cut}});
+  for (const journal::Damage& damage : report.set_aside)
+    log.warn("journal.set_aside", {{"file", damage.file}, {"offset", damage.byte_offset}, {"expected", damage.expected}});
+  return std::move(opened->journal);
+}
+
+net::SocketAddress address_of(std::string_view flag, const std::string& text) {
+  const auto host = net::HostPort::parse(text);
+  if (!host) throw StartFailure{kConfiguration, fmt::format("--{} {}: {}", flag, text, net::describe(host.error()))};
+  const auto resolved = net::resolve(*host);
+  if (!resolved || resolved->empty())
+    throw StartFailure{kPort, fmt::format("--{} {}: {}", flag, text, resolved ? "no address" : net::describe(resolved.error()))};
+  return resolved->front();
+}
+
+net::LoopKind loop_kind(const ServeOptions& options) {
+  return options.loop == "io_uring" ? net::LoopKind::IoUring : options.loop == "epoll" ? net::LoopKind::Epoll : net::LoopKind::Auto;
+}
+
+std::unique_ptr<net::Loop> make_loop(const ServeOptions& options, net::LoopOptions loop_options) {
+  auto loop = net::make_loop(loop_kind(options), std::move(loop_options));
+  if (!loop) throw StartFailure{loop.error().code == net::NetError::Code::Unsupported ? kConfiguration : kElse, loop.error().text};
+  return std::move(*loop);
+}
+
+net::Listening listen(net::Loop& loop, std::string_view flag, const net::SocketAddress& address, bool reuse_port) {
+  const auto listening = loop.listen(address, {.reuse_port = reuse_port});
+  if (!listening) throw StartFailure{kPort, fmt::format("--{}: {}", flag, listening.error().text)};
+  return *listening;
+}
+
+/// A thread that runs a loop, and says when it has ended.
+class LoopThreads {
+ public:
+  void start(net::Loop& loop, net::LoopHandler& handler) {
+    {
+      const std::lock_guard lock{mutex_};
+      ++running_;
+    }
+    loops_.push_back(&loop);
+    threads_.emplace_back([this, &loop, &handler] {
+      loop.run(handler);
+      const std::lock_guard lock{mutex_};
+      --running_;
+      ended_.notify_all();
+    });
+  }
+  /// False if some still run at the deadline.
+  bool wait_until(Instant deadline) {
+    std::unique_lock lock{mutex_};
+    return ended_.wait_until(lock, deadline, [this] { return running_ == 0; });
+  }
+  void stop_and_join() {
+    for (net::Loop* loop : loops_) loop->stop();
+    for (std::thread& thread : threads_) thread.join();
+    threads_.clear();
+    loops_.clear();
+  }
+  ~LoopThreads() { stop_and_join(); }
+
+ private:
+  std::mutex mutex_;
+  std::condition_variable ended_;
+  int running_ = 0;
+  std::vector<net::Loop*> loops_;
+  std::vector<std::thread> threads_;
+};
+
+/// SIGTERM and SIGINT go to the thread that waits for them; SIGPIPE to nobody.
+sigset_t block_signals() {
+  sigset_t set;
+  sigemptyset(&set);
+  sigaddset(&set, SIGTERM);
+  sigaddset(&set, SIGINT);
+  pthread_sigmask(SIG_BLOCK, &set, nullptr);
+  signal(SIGPIPE, SIG_IGN);
+  return set;
+}
+
+void raise_file_limit() {
+  rlimit limit{};
+  if (getrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_cur < limit.rlim_max) {
+    limit.rlim_cur = limit.rlim_max;
+    setrlimit(RLIMIT_NOFILE, &limit);
+  }
+}
+
+std::string refusal_text() {
+  std::string text;
+  const wire::http::Header headers[] = {{"Content-Type", "text/plain; charset=utf-8"}, {"Retry-After", "1"}};
+  wire::http::append_response(text, 503, headers, "too many connections\n", {.keep_alive = false});
+  return text;
+}
+
+std::unique_ptr<store::InboxStore> open_inbox_store(const ServeOptions& options, Secrets& secrets) {
+  std::uint64_t epoch = 0;
+  for (const std::uint8_t byte : secrets.bytes16()) epoch = epoch << 8 ^ byte;
+  epoch |= 1;  // not 0
+  if (options.memory) return store::make_memory_inbox_store(epoch);
+  auto opened = store::open_sqlite_inbox_store({.path = options.data + "/inbox.sqlite", .epoch_if_new = epoch, .synchronous = options.durability != "relaxed"});
+  if (!opened) throw StartFailure{opened.error().kind == store::StoreErrorKind::Damaged ? kDamaged : kElse, "the inbox: " + opened.error().detail};
+  return std::move(*opened);
+}
+
+struct DataLoop {
+  std::unique_ptr<net::Loop> loop;
+  std::unique_ptr<api::aws::Authenticator> authenticator;
+  std::unique_ptr<DataPlane> plane;
+};
+
+int run(const ServeOptions& options, const sigset_t& signals, Log& log) {
+  if (const auto fine = check(options); !fine) throw StartFailure{kConfiguration, fine.error()};
+  const net::SocketAddress aws = address_of("listen", options.listen);
+  const net::SocketAddress edge = address_of("edge", options.edge);
+  const net::SocketAddress admin = address_of("admin", options.admin);
+  if (options.auth == "development" && !options.allow_public_development)
+    for (const auto& [flag, address] : {std::pair{"listen", aws}, {"edge", edge}, {"admin", admin}})
+      if (!address.ip.is_loopback())
+        throw StartFailure{kConfiguration, fmt::format("--{} {}: in development mode everybody who reaches this address is trusted; "
+                                                       "listen on 127.0.0.1, or say --allow-public-development", flag, address.str())};
+  if (options.allow_public_development) log.warn("server.public_development");
+  if (options.policies == "off") log.warn("server.policies_off", {{"meaning", "resource policies are stored and not enforced"}});
+  raise_file_limit();
+
+  OsSecrets secrets;
+  if (!options.memory) {
+    std::error_code error;
+    std::filesystem::create_directories(options.data, error);
+    if (error) throw StartFailure{kElse, fmt::format("--data {}: {}", options.data, error.message())};
+  }
+  Clock clock;
+  BrokerOptions broker_options;
+  broker_options.memory = options.memory;
+  broker_options.relaxed = options.durability == "relaxed" || options.memory;
+  broker_options.snapshot_bytes = options.snapshot_bytes;
+  broker_options.engine.resident_bytes_max = options.memory ? engine::EngineOptions::kUnlimited : options.resident_bytes;
+  broker_options.engine.enforce_resource_policies = options.policies == "full";
+  auto recovered = Broker::recover(broker_options, open_journal(options, secrets, log), clock, log);
+  if (!recovered) throw StartFailure{kDamaged, recovered.error()};
+  Broker& broker = **recovered;
+
+  DataPlaneOptions plane_options;
+  plane_options.api.account = AccountId{options.account};
+  plane_options.api.region = Region{options.region};
+  plane_options.api.receipt_secret = receipt_secret(options, secrets);
+
+  const int threads = options.threads > 0 ? options.threads : static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
+  std::vector<DataLoop> data_loops;
+  BrokerReport report{broker, clock};
+  net::SocketAddress aws_bound = aws;
+  for (int i = 0; i < threads; ++i) {
+    DataLoop one;
+    one.loop = make_loop(options, {.refusal = refusal_text()});
+    const net::Listening listening = listen(*one.loop, "listen", aws_bound, threads > 1);
+    aws_bound = listening.address;
+    one.authenticator = std::make_unique<api::aws::DevelopmentAuthenticator>(api::aws::DevelopmentAuthenticator::Options{
+        .account = AccountId{options.account},
+        .verify_known_keys = !options.access_keys.empty(),
+        .secrets = {options.access_keys.begin(), options.access_keys.end()}});
+    one.plane = std::make_unique<DataPlane>(plane_options, broker, clock, *one.loop, *one.authenticator, i == 0);
+    one.plane->set_listener(listening.id);
+    report.add_counters(one.plane->counters());
+    data_loops.push_back(std::move(one));
+  }
+  DataPlane& driver = *data_loops.front().plane;
+  broker.on_nearer_deadline([&driver] { driver.look_at_deadline(); });
+  log.info("server.loops", {{"count", threads}, {"kind", data_loops.front().loop->choice()}});
+
+  std::unique_ptr<net::Loop> admin_loop = make_loop(options, {.max_connections = 1000, .refusal = refusal_text()});
+  const net::SocketAddress admin_bound = listen(*admin_loop, "admin", admin, false).address;
+  AdminOptions admin_options;
+  admin_options.movable_clock = options.clock == "manual";
+  admin_options.clock_moved = [&driver] { driver.look_at_deadline(); };
+  admin_options.not_ready = [&broker] { return broker.writable() ? std::string{} : std::string{"the journal cannot be written"}; };
+
+  // The edge and what feeds it.
+  store::Worker worker{open_inbox_store(options, secrets), [&clock] { return clock.now(); }};
+  std::unique_ptr<net::Loop> edge_loop = make_loop(options, {.refusal = refusal_text()});
+  const net::Listening edge_listening = listen(*edge_loop, "edge", edge, false);
+  EdgeOptions edge_options;
+  edge_options.rules.development = options.auth == "development";
+  edge_options.rules.allowed_origins = options.allowed_origins;
+  edge_options.files = options.edge_files;
+  const edge::DevelopmentTokens tokens;
+  EdgePlane edge_plane{edge_options, worker, tokens, clock, *edge_loop, log};
+  admin_options.more_metrics.push_back([&edge_plane](std::string& text) { edge_plane.append_metrics(text); });
+  api::aws::DevelopmentAuthenticator own_authenticator{{.account = AccountId{options.account}}};
+  auto in_process = std::make_shared<InProcessTransport>(plane_options.api, broker, clock, own_authenticator);
+  report.add_counters(in_process->counters());
+  Sources sources{options, edge_plane,
+                  [&](boost::asio::any_io_executor) {
+                    return sdk::make_sqs_client({.endpoint_url = "http://localhost", .region = options.region}, sdk::static_credentials("fanfare", "fanfare"), in_process);
+                  },
+                  log};
+
+  AdminPlane admin_plane{admin_options, &report, clock, *admin_loop};
+  LoopThreads loop_threads;
+  for (DataLoop& one : data_loops) loop_threads.start(*one.loop, *one.plane);
+  LoopThreads side_threads;
+  side_threads.start(*admin_loop, admin_plane);
+  side_threads.start(*edge_loop, edge_plane);
+  sources.start();
+
+  std::string ready;
+  wire::json::Writer out{ready};
+  out.begin_object().key("event").string("ready").key("aws").string("http://" + aws_bound.str());
+  out.key("edge").string("http://" + edge_listening.address.str()).key("admin").string("http://" + admin_bound.str());
+  out.key("pid").integer(::getpid()).end_object();
+  std::printf("%s\n", ready.c_str());
+  std::fflush(stdout);
+  log.info("server.ready", {{"aws", aws_bound.str()}, {"edge", edge_listening.address.str()}, {"admin", admin_bound.str()}});
+
+  int signal_number = 0;
+  sigwait(&signals, &signal_number);
+  log.info("server.stopping", {{"signal", signal_number}});
+  std::thread second_signal{[&signals] {
+    int number = 0;
+    sigwait(&signals, &number);
+    std::_Exit(kSecondSignal);
+  }};
+  second_signal.detach();  // ends with the process: either here or at the end of main
+  sources.stop(kDrainLimit);
+  edge_plane.drain();
+  for (DataLoop& one : data_loops) one.plane->drain();
+  if (!loop_threads.wait_until(std::chrono::steady_clock::now() + kDrainLimit)) log.warn("server.drain_incomplete");
+  loop_threads.stop_and_join();
+  side_threads.stop_and_join();
+  worker.stop();
+  broker.close();
+  return kClean;
+}
+
+}  // namespace
+
+int serve(const ServeOptions& options) {
+  const sigset_t signals = block_signals();
+  Log log;
+  try {
+    return run(options, signals, log);
+  } catch (const StartFailure& failure) {
+    std::fprintf(stderr, "fanfare: %s\n", failure.reason.c_str());
+    return failure.exit_code;
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "fanfare: %s\n", error.what());
+    return kElse;
+  }
+}
+
+}  // namespace fanfare::server

@@ -1,0 +1,339 @@
+#!/usr/bin/env python3
+"""Kills the broker with SIGKILL at random moments of mixed load, restarts it, and checks what clients were told.
+
+The clients write down, for each message they made, what the broker acknowledged. After the last restart every queue is
+drained. Then must hold:
+
+  lost         a message whose send or publish was acknowledged, and that nobody deleted, is there
+  resurrected  a message whose delete was acknowledged does not come back: neither later in the run nor in the drain
+  invented     every message that comes has been sent by somebody
+  torn         a message that comes has the body that was sent
+
+What was under way when the process died may or may not have happened: such operations are in doubt and allowed either way.
+A delete with a handle of an earlier life of the process is in doubt too: the message may have been handed out again since.
+
+Standard library only. Prints the seed; the same seed repeats the load's choices (the moments of death differ by scheduling).
+"""
+import argparse
+import hashlib
+import http.client
+import json
+import os
+import random
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+import urllib.parse
+
+ACCOUNT = "000000000000"
+QUEUES = ["plain", "fan-a", "fan-b"]
+TOPIC = "arn:aws:sns:us-east-1:%s:fan" % ACCOUNT
+VISIBILITY = 2  # seconds: messages that a dead client held come back within the run
+
+
+class Down(Exception):
+    """No answer: the process died, or is not up yet."""
+
+
+class Refused(Exception):
+    """The broker answered with an error."""
+
+
+class Broker:
+    def __init__(self, program, data, log):
+        self.program, self.data, self.log = program, data, log
+        self.process, self.port, self.life = None, 0, 0
+        self.recovery_ms = []
+
+    def start(self):
+        begin = time.monotonic()
+        listen = "127.0.0.1:%d" % self.port
+        self.process = subprocess.Popen(
+            [self.program, "serve", "--data", self.data, "--listen", listen, "--edge", "127.0.0.1:0", "--admin", "127.0.0.1:0"],
+            stdout=subprocess.PIPE, stderr=self.log, text=True)
+        line = self.process.stdout.readline()
+        if not line:
+            raise SystemExit("the broker did not start: exit code %s; see its log" % self.process.wait())
+        self.recovery_ms.append((time.monotonic() - begin) * 1000)
+        ready = json.loads(line)
+        self.port = urllib.parse.urlsplit(ready["aws"]).port
+        self.life += 1
+
+    def kill(self):
+        self.process.send_signal(signal.SIGKILL)
+        self.process.wait()
+
+
+class Client:
+    """One connection; speaks JSON to SQS and Query to SNS."""
+
+    def __init__(self, broker):
+        self.broker, self.connection, self.port = broker, None, 0
+
+    def exchange(self, headers, body):
+        try:
+            if self.connection is None or self.port != self.broker.port:
+                self.port = self.broker.port
+                self.connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=15)
+            self.connection.request("POST", "/", body=body, headers=headers)
+            answer = self.connection.getresponse()
+            return answer.status, answer.read()
+        except (OSError, http.client.HTTPException) as error:
+            self.connection = None
+            raise Down(str(error)) from error
+
+    def sqs(self, action, **members):
+        status, body = self.exchange({"X-Amz-Target": "AmazonSQS." + action, "Content-Type": "application/x-amz-json-1.0"},
+                                     json.dumps(members).encode())
+        if status != 200:
+            raise Refused("%s: %d %s" % (action, status, body[:300]))
+        return json.loads(body) if body else {}
+
+    def sns(self, action, **members):
+        status, body = self.exchange({"Content-Type": "application/x-www-form-urlencoded"},
+                                     urllib.parse.urlencode(dict(members, Action=action, Version="2010-03-31")).encode())
+        if status != 200:
+            raise Refused("%s: %d %s" % (action, status, body[:300]))
+        return body.decode()
+
+
+def url(queue):
+    return "http://127.0.0.1/%s/%s" % (ACCOUNT, queue)
+
+
+def body_of(token):
+    """The token, then bytes that follow from it, so that a torn or mixed body is noticed. Sizes from 100 bytes to 20 KB."""
+    digest = hashlib.sha256(token.encode()).hexdigest()
+    return token + ":" + digest * (1 + int(digest[:2], 16) ** 2 // 220)
+
+
+class History:
+    """What clients were told. One entry a copy: (queue, token)."""
+
+    def __init__(self):
+        self.lock = threading.Lock()
+        self.attempted = set()   # copies that somebody tried to make
+        self.promised = set()    # copies whose making was acknowledged
+        self.deleted = {}        # copy -> when its delete was acknowledged
+        self.doubtful = set()    # copies whose delete was sent and not answered, or sent with an outdated handle
+        self.violations = []
+        self.operations = 0
+
+    def attempt(self, copies):
+        with self.lock:
+            self.attempted.update(copies)
+
+    def promise(self, copies):
+        with self.lock:
+            self.promised.update(copies)
+            self.operations += 1
+
+    def doubt(self, copies):
+        with self.lock:
+            self.doubtful.update(copies)
+
+    def delete(self, copies):
+        now = time.monotonic()
+        with self.lock:
+            self.operations += 1
+            for copy in copies:
+                self.deleted.setdefault(copy, now)
+
+    def received(self, queue, body, asked_at):
+        token = body.split(":", 1)[0]
+        copy = (queue, token)
+        with self.lock:
+            self.operations += 1
+            if copy not in self.attempted:
+                self.violations.append("invented: %s holds %r, which nobody sent" % (queue, token))
+            elif body != body_of(token):
+                self.violations.append("torn: %s holds %r with another body" % (queue, token))
+            at = self.deleted.get(copy)
+            if at is not None and at < asked_at and copy not in self.doubtful:
+                self.violations.append("resurrected: %s gave %r %.3f s after its delete was acknowledged" % (queue, token, asked_at - at))
+        return copy
+
+
+class Load(threading.Thread):
+    def __init__(self, broker, history, seed, number, stop):
+        super().__init__(daemon=True)
+        self.broker, self.history, self.stop = broker, history, stop
+        self.random = random.Random("%s/%d" % (seed, number))
+        self.number, self.count = number, 0
+
+    def token(self):
+        self.count += 1
+        return "m%d-%d" % (self.number, self.count)
+
+    def run(self):
+        client = Client(self.broker)
+        while not self.stop.is_set():
+            try:
+                self.random.choices([self.send, self.send_batch, self.publish, self.consume, self.hold], [4, 2, 3, 6, 1])[0](client)
+            except Down:
+                time.sleep(0.01)  # between two lives of the process
+            except Refused as refused:
+                with self.history.lock:
+                    self.history.violations.append("refused: %s" % refused)
+                return
+
+    def send(self, client):
+        copy = ("plain", self.token())
+        self.history.attempt([copy])
+        client.sqs("SendMessage", QueueUrl=url("plain"), MessageBody=body_of(copy[1]))
+        self.history.promise([copy])
+
+    def send_batch(self, client):
+        copies = [("plain", self.token()) for _ in range(self.random.randint(2, 10))]
+        self.history.attempt(copies)
+        answer = client.sqs("SendMessageBatch", QueueUrl=url("plain"),
+                            Entries=[{"Id": str(i), "MessageBody": body_of(c[1])} for i, c in enumerate(copies)])
+        self.history.promise([copies[int(entry["Id"])] for entry in answer["Successful"]])
+
+    def publish(self, client):
+        token = self.token()
+        copies = [("fan-a", token), ("fan-b", token)]
+        self.history.attempt(copies)
+        client.sns("Publish", TopicArn=TOPIC, Message=body_of(token))
+        self.history.promise(copies)
+
+    def receive(self, client, queue, **members):
+        asked_at = time.monotonic()
+        life = self.broker.life
+        answer = client.sqs("ReceiveMessage", QueueUrl=url(queue), MaxNumberOfMessages=10, **members)
+        return life, [(self.history.received(queue, m["Body"], asked_at), m["ReceiptHandle"]) for m in answer.get("Messages", [])]
+
+    def consume(self, client):
+        queue = self.random.choice(QUEUES)
+        life, messages = self.receive(client, queue, WaitTimeSeconds=self.random.choice([0, 0, 1]))
+        if not messages:
+            return
+        copies = [copy for copy, _ in messages]
+        # The handle names the newest delivery only while the process lives and the lease runs.
+        self.history.doubt(copies)
+        deadline = time.monotonic() + VISIBILITY * 0.5
+        answer = client.sqs("DeleteMessageBatch", QueueUrl=url(queue),
+                            Entries=[{"Id": str(i), "ReceiptHandle": handle} for i, (_, handle) in enumerate(messages)])
+        if self.broker.life != life or time.monotonic() > deadline:
+            return  # stays in doubt
+        gone = [copies[int(entry["Id"])] for entry in answer.get("Successful", [])]
+        with self.history.lock:
+            self.history.doubtful.difference_update(gone)
+        self.history.delete(gone)
+
+    def hold(self, client):
+        """Takes messages and changes their visibility; they come back later."""
+        queue = self.random.choice(QUEUES)
+        _, messages = self.receive(client, queue)
+        for _, handle in messages[:3]:
+            try:
+                client.sqs("ChangeMessageVisibility", QueueUrl=url(queue), ReceiptHandle=handle, VisibilityTimeout=self.random.choice([0, 1]))
+            except Refused as refused:
+                if "MessageNotInflight" not in str(refused) and "InvalidParameterValue" not in str(refused):
+                    raise
+
+
+def drain(broker, history):
+    """Empties every queue; what was there."""
+    client, found = Client(broker), set()
+    for queue in QUEUES:
+        quiet_since = time.monotonic()
+        while time.monotonic() - quiet_since < VISIBILITY + 1.5:
+            asked_at = time.monotonic()
+            messages = client.sqs("ReceiveMessage", QueueUrl=url(queue), MaxNumberOfMessages=10, WaitTimeSeconds=1).get("Messages", [])
+            for message in messages:
+                quiet_since = time.monotonic()
+                found.add(history.received(queue, message["Body"], asked_at))
+                client.sqs("DeleteMessage", QueueUrl=url(queue), ReceiptHandle=message["ReceiptHandle"])
+    return found
+
+
+def set_up(broker):
+    client = Client(broker)
+    for queue in QUEUES:
+        arn = "arn:aws:sqs:us-east-1:%s:%s" % (ACCOUNT, queue)
+        policy = {"Version": "2012-10-17", "Statement": [{
+            "Effect": "Allow", "Principal": {"Service": "sns.amazonaws.com"}, "Action": "sqs:SendMessage", "Resource": arn,
+            "Condition": {"ArnEquals": {"aws:SourceArn": TOPIC}}}]}
+        client.sqs("CreateQueue", QueueName=queue, Attributes={"VisibilityTimeout": str(VISIBILITY), "Policy": json.dumps(policy)})
+    client.sns("CreateTopic", Name="fan")
+    for queue in ["fan-a", "fan-b"]:
+        client.sns("Subscribe", TopicArn=TOPIC, Protocol="sqs", Endpoint="arn:aws:sqs:us-east-1:%s:%s" % (ACCOUNT, queue),
+                   **{"Attributes.entry.1.key": "RawMessageDelivery", "Attributes.entry.1.value": "true"})
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--fanfare", required=True, help="the program")
+    parser.add_argument("--kills", type=int, default=20)
+    parser.add_argument("--clients", type=int, default=6)
+    parser.add_argument("--seed", default=str(random.SystemRandom().randrange(10**9)))
+    parser.add_argument("--evidence", help="write the result as a file of this name")
+    options = parser.parse_args()
+    print("seed %s" % options.seed, flush=True)
+    chance = random.Random(options.seed)
+    data = tempfile.mkdtemp(prefix="fanfare-crash-")
+    log_path = os.path.join(data, "server.log")
+    history, stop, begin = History(), threading.Event(), time.monotonic()
+    with open(log_path, "w") as log:
+        broker = Broker(os.path.abspath(options.fanfare), os.path.join(data, "data"), log)
+        broker.start()
+        try:
+            set_up(broker)
+            threads = [Load(broker, history, options.seed, i, stop) for i in range(options.clients)]
+            for thread in threads:
+                thread.start()
+            for _ in range(options.kills):
+                time.sleep(chance.uniform(0.02, 0.6))  # the moment of death is the random input of this test
+                broker.kill()
+                broker.start()
+                if history.violations:
+                    break
+            time.sleep(0.3)
+            stop.set()
+            for thread in threads:
+                thread.join(20)
+            found = drain(broker, history)
+        finally:
+            stop.set()
+            if broker.process.poll() is None:
+                broker.process.send_signal(signal.SIGTERM)
+                exit_code = broker.process.wait(15)
+    lost = sorted(copy for copy in history.promised if copy not in found and copy not in history.deleted and copy not in history.doubtful)
+    violations = history.violations + ["lost: %s no longer has %s" % copy for copy in lost]
+    if exit_code != 0:
+        violations.append("the broker left with %d after SIGTERM" % exit_code)
+    recovery = sorted(broker.recovery_ms)
+    summary = ("%d kills, %d acknowledged operations, %d copies promised, %d deletes acknowledged, %d in doubt, %d drained; "
+               "start to ready p50 %.0f ms, max %.0f ms; %.0f s" %
+               (options.kills, history.operations, len(history.promised), len(history.deleted), len(history.doubtful), len(found),
+                recovery[len(recovery) // 2], recovery[-1], time.monotonic() - begin))
+    print(summary)
+    for violation in violations[:20]:
+        print("FAILED " + violation)
+    if violations:
+        print("%d violations; repeat with CRASH_SEED=%s; data and log are in %s" % (len(violations), options.seed, data))
+    else:
+        shutil.rmtree(data)
+    if options.evidence:
+        write_evidence(options, summary, violations)
+    print("%d passed, %d failed" % (0 if violations else 1, 1 if violations else 0))
+    return 1 if violations else 0
+
+
+def write_evidence(options, summary, violations):
+    commit = subprocess.run(["git", "rev-parse", "--short", "HEAD"], capture_output=True, text=True).stdout.strip()
+    with open("/proc/cpuinfo") as cpus:
+        models = [line.split(":")[1].strip() for line in cpus if line.startswith("model name")]
+    with open(options.evidence, "w") as out:
+        out.write("# Random SIGKILL under mixed load\n\nCommand: `CRASH_KILLS=%d CRASH_SEED=%s ./test crash`\n\n" % (options.kills, options.seed))
+        out.write("Date %s, commit %s, %d x %s, Linux %s.\n\n" % (time.strftime("%Y-%m-%d"), commit, len(models), models[0], os.uname().release))
+        out.write("%s.\n\nViolations: %d.\n" % (summary, len(violations)))
+
+
+if __name__ == "__main__":
+    sys.exit(main())
