@@ -1,6 +1,9 @@
 // Bytes as text: hex, base64, percent-encoding. Decoding is strict and never throws; encoding appends.
 #pragma once
 
+#include <array>
+#include <cstddef>
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -10,6 +13,17 @@ namespace fanfare::wire::digest {
 /// Lower-case: `e3b0c442`.
 void append_hex(std::string& out, std::string_view bytes);
 std::string hex(std::string_view bytes);
+/// The same for a digest, without allocation: `std::string_view{text.data(), text.size()}`.
+template <std::size_t N>
+constexpr std::array<char, 2 * N> hex_array(const std::array<std::uint8_t, N>& bytes) {
+  constexpr char kDigits[] = "0123456789abcdef";
+  std::array<char, 2 * N> text{};
+  for (std::size_t i = 0; i < N; ++i) {
+    text[2 * i] = kDigits[bytes[i] >> 4];
+    text[2 * i + 1] = kDigits[bytes[i] & 15];
+  }
+  return text;
+}
 /// Reads both cases; nullopt for an odd length or another character.
 std::optional<std::string> decode_hex(std::string_view text);
 

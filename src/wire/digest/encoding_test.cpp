@@ -11,6 +11,8 @@ constexpr Base64 kForms[] = {Base64::Padded, Base64::Unpadded, Base64::UrlPadded
 
 TEST(Hex, EncodesInLowerCaseAndReadsBoth) {
   EXPECT_EQ(hex("\x01\xaf"), "01af");
+  const auto text = hex_array(std::array<std::uint8_t, 2>{0x01, 0xaf});
+  EXPECT_EQ(std::string_view(text.data(), text.size()), "01af");
   EXPECT_EQ(decode_hex("01aF"), "\x01\xaf");
   EXPECT_EQ(decode_hex(""), "");
   EXPECT_EQ(decode_hex("0"), std::nullopt);

@@ -5,14 +5,6 @@
 
 namespace fanfare::wire::http {
 
-bool equal_ignoring_case(std::string_view a, std::string_view b) {
-  if (a.size() != b.size()) return false;
-  for (std::size_t i = 0; i < a.size(); ++i) {
-    if (to_lower(a[i]) != to_lower(b[i])) return false;
-  }
-  return true;
-}
-
 bool list_has(std::string_view list, std::string_view element) {
   for (;;) {
     const auto comma = list.find(',');

@@ -6,6 +6,8 @@
 #include <span>
 #include <string_view>
 
+#include "wire/http/ascii.h"
+
 namespace fanfare::wire::http {
 
 /// One field: `Content-Type: text/plain`; the value without white space around it. Views.
@@ -15,7 +17,13 @@ struct Header {
 };
 
 /// ASCII only: `Content-Type` equals `content-type`.
-bool equal_ignoring_case(std::string_view a, std::string_view b);
+inline bool equal_ignoring_case(std::string_view a, std::string_view b) {
+  if (a.size() != b.size()) return false;
+  for (std::size_t i = 0; i < a.size(); ++i) {
+    if (a[i] != b[i] && to_lower(a[i]) != to_lower(b[i])) return false;
+  }
+  return true;
+}
 
 /// Whether `list` (`keep-alive, Upgrade`) has this element, ignoring case [RFC 9110 5.6.1].
 bool list_has(std::string_view list, std::string_view element);

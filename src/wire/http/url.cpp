@@ -177,36 +177,43 @@ bool is_loopback_host(std::string_view host) {
 
 // ---- Form ----
 
+namespace {
+
+/// What a form may need before its buffer is given back at the next parse.
+constexpr std::size_t kKeptBytesMax = 256 * 1024;
+
+}  // namespace
+
 std::optional<std::size_t> Form::parse(std::string_view text) {
   fields_.clear();
-  decoded_.clear();
   // No field decodes to more bytes than it has, so the buffer never moves while views into it exist.
-  decoded_.reserve(text.size());
+  if (decoded_.size() > kKeptBytesMax) decoded_ = {};
+  if (decoded_.size() < text.size()) decoded_.resize(text.size());
+  char* out = decoded_.data();
   std::optional<std::size_t> wrong;
   const auto decode = [&](std::string_view part) -> std::string_view {
-    if (part.find_first_of("%+") == std::string_view::npos) return part;
-    const auto begin = decoded_.size();
-    for (std::size_t i = 0; i < part.size(); ++i) {
-      const char c = part[i];
+    if (part.find('%') == std::string_view::npos && part.find('+') == std::string_view::npos) return part;
+    char* const begin = out;
+    const char* const end = part.data() + part.size();
+    for (const char* at = part.data(); at != end; ++at) {
+      char c = *at;
       if (c == '+') {
-        decoded_.push_back(' ');
-      } else if (c != '%') {
-        decoded_.push_back(c);
-      } else {
-        const int high = i + 2 < part.size() ? digest::hex_value(part[i + 1]) : -1;
-        const int low = i + 2 < part.size() ? digest::hex_value(part[i + 2]) : -1;
+        c = ' ';
+      } else if (c == '%') {
+        const int high = end - at > 2 ? digest::hex_value(at[1]) : -1;
+        const int low = end - at > 2 ? digest::hex_value(at[2]) : -1;
         if (high < 0 || low < 0) {
-          if (!wrong) wrong = static_cast<std::size_t>(part.data() + i - text.data());
+          if (!wrong) wrong = static_cast<std::size_t>(at - text.data());
           return {};
         }
-        decoded_.push_back(static_cast<char>(high * 16 + low));
-        i += 2;
+        c = static_cast<char>(high * 16 + low);
+        at += 2;
       }
+      *out++ = c;
     }
-    return std::string_view{decoded_}.substr(begin);
+    return {begin, static_cast<std::size_t>(out - begin)};
   };
-  auto rest = text;
-  while (!rest.empty() && !wrong) {
+  for (auto rest = text; !rest.empty() && !wrong;) {
     const auto end = rest.find('&');
     const auto field = rest.substr(0, end);
     rest.remove_prefix(end == std::string_view::npos ? rest.size() : end + 1);

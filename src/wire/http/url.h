@@ -66,7 +66,7 @@ class Form {
 
  private:
   std::vector<FormField> fields_;
-  std::string decoded_;
+  std::string decoded_;  // at least as long as the text; only its front is used
 };
 
 /// Appends with `+` for a space, as HTML forms do: the client's side of Form.

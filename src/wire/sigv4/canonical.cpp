@@ -5,18 +5,19 @@
 #include <utility>
 
 #include "wire/digest/encoding.h"
+#include "wire/sigv4/canonical.h"
 #include "wire/sigv4/sigv4.h"
 
 namespace fanfare::wire::sigv4 {
 
 // ---- dates ----
 
-std::string amz_date(Timestamp time) {
+AmzDate amz_date_array(Timestamp time) {
   using namespace std::chrono;
   const auto day = floor<days>(time);
   const year_month_day date{day};
   const hh_mm_ss clock{floor<seconds>(time - day)};
-  std::string out(16, 'T');
+  AmzDate out;
   const auto digits = [&out](std::size_t at, unsigned value, std::size_t count) {
     for (auto i = at + count; i > at; value /= 10) out[--i] = static_cast<char>('0' + value % 10);
   };
@@ -26,8 +27,14 @@ std::string amz_date(Timestamp time) {
   digits(9, static_cast<unsigned>(clock.hours().count()), 2);
   digits(11, static_cast<unsigned>(clock.minutes().count()), 2);
   digits(13, static_cast<unsigned>(clock.seconds().count()), 2);
+  out[8] = 'T';
   out[15] = 'Z';
   return out;
+}
+
+std::string amz_date(Timestamp time) {
+  const auto text = amz_date_array(time);
+  return {text.data(), text.size()};
 }
 
 std::optional<Timestamp> parse_amz_date(std::string_view text) {
@@ -64,15 +71,15 @@ constexpr bool is_space(char c) { return c == ' ' || c == '\t' || c == '\r' || c
 void append_collapsed(std::string& out, std::string_view value) {
   while (!value.empty() && is_space(value.front())) value.remove_prefix(1);
   while (!value.empty() && is_space(value.back())) value.remove_suffix(1);
-  bool in_space = false;
-  for (const char c : value) {
-    if (!is_space(c)) {
-      out.push_back(c);
-    } else if (!in_space) {
-      out.push_back(' ');
-    }
-    in_space = is_space(c);
+  std::size_t copied = 0;
+  for (std::size_t i = 0; i < value.size(); ++i) {
+    // A single space is copied with what is around it; nearly all values have no other white space.
+    if (!is_space(value[i]) || (value[i] == ' ' && !is_space(value[i + 1]))) continue;
+    out.append(value, copied, i - copied).push_back(' ');
+    while (is_space(value[i + 1])) ++i;
+    copied = i + 1;
   }
+  out.append(value, copied, value.size() - copied);
 }
 
 /// Without empty, `.` and `..` segments, encoded once more. `/a//b/../c%20d` becomes `/a/c%2520d`.
@@ -162,22 +169,20 @@ void append_canonical_request(std::string& out, const RequestView& request, std:
   out.append("\n").append(signed_headers).append("\n").append(payload_hash);
 }
 
+void append_string_to_sign(std::string& out, const digest::Sha256& canonical_hash, Timestamp time,
+                           std::string_view region, std::string_view service) {
+  const auto date = amz_date_array(time);
+  const std::string_view text{date.data(), date.size()};
+  out.append(kAlgorithm).append("\n").append(text).append("\n").append(text.substr(0, 8));
+  out.append("/").append(region).append("/").append(service).append("/aws4_request\n");
+  const auto hash = digest::hex_array(canonical_hash);
+  out.append(hash.data(), hash.size());
+}
+
 std::string string_to_sign(std::string_view canonical_request, Timestamp time, std::string_view region,
                            std::string_view service) {
-  const auto date = amz_date(time);
   std::string out;
-  out.reserve(160);
-  out.append(kAlgorithm)
-      .append("\n")
-      .append(date)
-      .append("\n")
-      .append(date, 0, 8)
-      .append("/")
-      .append(region)
-      .append("/")
-      .append(service);
-  out.append("/aws4_request\n");
-  digest::append_hex(out, digest::bytes_of(digest::sha256(canonical_request)));
+  append_string_to_sign(out, digest::sha256(canonical_request), time, region, service);
   return out;
 }
 

@@ -2,10 +2,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <charconv>
 
 #include "wire/digest/encoding.h"
 #include "wire/http/response.h"
+#include "wire/sigv4/canonical.h"
 #include "wire/sigv4/sigv4.h"
 
 namespace fanfare::wire::sigv4 {
@@ -56,8 +58,9 @@ std::optional<Error> read_credential(Authorization& out) {
     wrong.push_back(
         fmt::format("Credential should be scoped with a valid terminator: 'aws4_request', not '{}'.", parts[4]));
   }
-  const auto time = amz_date(out.time);
-  if (out.date != std::string_view{time}.substr(0, 8)) {
+  const auto date = amz_date_array(out.time);
+  const std::string_view time{date.data(), date.size()};
+  if (out.date != time.substr(0, 8)) {
     wrong.push_back(
         fmt::format("Date in Credential scope does not match YYYYMMDD from ISO-8601 version of date from HTTP: '{}' != "
                     "'{}', from '{}'.",
@@ -223,12 +226,12 @@ Result<Success, Error> verify(const RequestView& request, const Authorization& a
   }
   if (auto wrong = check_time(authorization, now, options.skew_max)) return std::move(*wrong);
 
-  std::string payload_hash;
   const auto claimed = request.headers.find("x-amz-content-sha256");
-  if (claimed == kUnsignedPayload && options.unsigned_payload_allowed) {
-    payload_hash = kUnsignedPayload;
-  } else {
-    digest::append_hex(payload_hash, digest::bytes_of(digest::sha256(request.body)));
+  std::array<char, 64> body_hash;
+  std::string_view payload_hash = kUnsignedPayload;
+  if (claimed != kUnsignedPayload || !options.unsigned_payload_allowed) {
+    body_hash = digest::hex_array(digest::sha256(request.body));
+    payload_hash = {body_hash.data(), body_hash.size()};
     if (claimed && !http::equal_ignoring_case(*claimed, payload_hash)) {
       return Error{Reason::WrongPayload,
                    fmt::format("The provided 'x-amz-content-sha256' header does not match what was computed: "
@@ -241,19 +244,16 @@ Result<Success, Error> verify(const RequestView& request, const Authorization& a
   append_canonical_request(scratch, request, authorization.signed_headers, payload_hash);
   const auto canonical_hash = digest::sha256(scratch);
   scratch.clear();
-  scratch.append(kAlgorithm).append("\n").append(amz_date(authorization.time)).append("\n");
-  scratch.append(authorization.credential.substr(authorization.access_key_id.size() + 1)).append("\n");
-  digest::append_hex(scratch, digest::bytes_of(canonical_hash));
+  append_string_to_sign(scratch, canonical_hash, authorization.time, authorization.region, authorization.service);
 
   const auto* kept = cache.find(authorization.credential, secret);
   const auto key = kept != nullptr
                        ? *kept
                        : derive_signing_key(secret, authorization.date, authorization.region, authorization.service);
-  const auto expected = key(scratch);
-  scratch.clear();
-  digest::append_hex(scratch, digest::bytes_of(expected));
-  if (!digest::equal_in_constant_time(scratch, authorization.signature))
+  const auto expected = digest::hex_array(key(scratch));
+  if (!digest::equal_in_constant_time({expected.data(), expected.size()}, authorization.signature)) {
     return mismatch(request, authorization, payload_hash);
+  }
   if (kept == nullptr) cache.keep(authorization.credential, secret, key);
   return Success{};
 }
