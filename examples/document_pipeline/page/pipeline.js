@@ -142,6 +142,8 @@ async function pollBob() {
 
 byId("bob-returns").addEventListener("click", async () => {
   byId("bob-returns").disabled = true;
+  byId("bob-where").textContent = "Is here again.";
+  byId("bob-verb").textContent = "were waiting for him";
   const badge = byId("bob-state");
   let after = "";
   let fetched = 0;
