@@ -180,8 +180,7 @@ class EpollLoop final : public LoopCore {
     for (int i = 0; i < kWritesMost && c.output != nullptr; ++i) {
       std::array<iovec, kPieces> pieces;
       const std::size_t count = c.output->begin_write(pieces.data(), pieces.size());
-      std::size_t offered = 0;
-      for (std::size_t piece = 0; piece < count; ++piece) offered += pieces[piece].iov_len;
+      const std::size_t offered = c.output->writing_bytes();
       ssize_t sent = 0;
       ++statistics_.sends;
       if (count == 1) {

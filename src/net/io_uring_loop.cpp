@@ -1,10 +1,15 @@
 // The loop on io_uring: multishot accept and receive into a ring of shared buffers, sends submitted together with the
 // next wait, so that a busy turn of many requests costs one system call or two.
 //
-// Rule 1: the kernel may hold up to three requests of a connection: receive, send, watch. Their flags in Connection say
-//         so; descriptor, output queue and slot live until all three are done (detach, then completions, then release).
+// Rule 1: the kernel may hold up to four requests of a connection: receive, send, watch, writable. Their flags in
+//         Connection say so; descriptor, output queue and slot live until all are done (detach, then completions, then
+//         release).
 // Rule 2: completions are run only when we ask for them (DEFER_TASKRUN), so buffers, slots and queues do not change
 //         while events are told.
+// Rule 3: sends never wait in the kernel (MSG_DONTWAIT): each has completed when its submission returns. So a wait for
+//         one event more than there are sends sleeps until there is news, instead of waking for its own sends. Where
+//         something hangs on a send's result (a close, on_drained, a long write that may be cut short) we wake at once;
+//         that a short write was cut short is noticed after kUnnoticed at the latest.
 // Needs Linux 6.1 (DEFER_TASKRUN, SINGLE_ISSUER, multishot receive, buffer rings); make_loop falls back to epoll
 // without.
 
@@ -32,8 +37,11 @@ constexpr std::size_t kPieces = 16;
 // serves all that are ready; up to so many completions, after which replies should leave.
 constexpr unsigned kAskAgainFrom = 16;
 constexpr unsigned kTurnMost = 1024;
+// Rule 3. A short write is cut short only if the peer has not read for long, so it may wait; a long one may not.
+constexpr std::chrono::milliseconds kUnnoticed{2};
+constexpr std::size_t kLongWrite = 16 * 1024;
 
-enum class Op : std::uint32_t { Accept, Receive, Send, Watch, Cancel, Wake };
+enum class Op : std::uint32_t { Accept, Receive, Send, Watch, Writable, Cancel, Wake };
 
 class IoUringLoop final : public LoopCore {
  public:
@@ -69,6 +77,12 @@ class IoUringLoop final : public LoopCore {
   struct Gather {
     msghdr message;
     std::array<iovec, kPieces> pieces;
+  };
+
+  struct News {
+    std::uint64_t user_data;
+    int result;
+    unsigned flags;
   };
 
   static NetError unsupported(std::string_view what, int error) {
@@ -135,6 +149,24 @@ class IoUringLoop final : public LoopCore {
   void submit() {
     io_uring_submit(&ring_);
     gathers_used_ = 0;
+    if (!dispatching_) settle_sends();
+  }
+
+  // In the middle of a large flush: what has been sent gives its buffers back, news are kept for the next turn.
+  void settle_sends() {
+    unsigned count = 0;
+    unsigned head = 0;
+    io_uring_cqe* cqe = nullptr;
+    io_uring_for_each_cqe(&ring_, head, cqe) {
+      ++count;
+      if (static_cast<Op>(cqe->user_data >> 32) == Op::Send) {
+        --sends_under_way_;
+        on_sent(static_cast<std::uint32_t>(cqe->user_data), cqe->res);
+      } else {
+        news_.push_back({cqe->user_data, cqe->res, cqe->flags});
+      }
+    }
+    io_uring_cq_advance(&ring_, count);
   }
 
   void arm_wake() {
@@ -161,24 +193,32 @@ class IoUringLoop final : public LoopCore {
   }
 
   void wait(Instant until) override {
-    io_uring_cqe* first = nullptr;
-    if (until == Instant::max()) {
+    const unsigned sends = std::exchange(sends_under_way_, 0);
+    const bool prompt = std::exchange(result_matters_, false);
+    if (!news_.empty()) until = Instant::min();
+    if (until == Instant::max() && (sends == 0 || prompt)) {
       io_uring_submit_and_wait(&ring_, 1);
+    } else if (until == Instant::min()) {
+      io_uring_submit_and_get_events(&ring_);
     } else {
-      auto rest = until == Instant::min()
-                      ? std::chrono::nanoseconds{0}
-                      : std::chrono::duration_cast<std::chrono::nanoseconds>(until - std::chrono::steady_clock::now());
+      const Instant now = std::chrono::steady_clock::now();
+      if (sends > 0 && !prompt) until = std::min(until, now + kUnnoticed);
+      const auto rest = std::chrono::duration_cast<std::chrono::nanoseconds>(until - now);
       if (rest.count() <= 0) {
         io_uring_submit_and_get_events(&ring_);
       } else {
         __kernel_timespec limit{rest.count() / 1'000'000'000, rest.count() % 1'000'000'000};
-        io_uring_submit_and_wait_timeout(&ring_, &first, 1, &limit, nullptr);
+        io_uring_cqe* first = nullptr;
+        io_uring_submit_and_wait_timeout(&ring_, &first, prompt ? 1 : sends + 1, &limit, nullptr);
       }
     }
     gathers_used_ = 0;
   }
 
   void dispatch() override {
+    dispatching_ = true;
+    for (const News& each : news_) on_completion(each);
+    news_.clear();
     unsigned total = 0;
     for (;;) {
       unsigned count = 0;
@@ -186,24 +226,26 @@ class IoUringLoop final : public LoopCore {
       io_uring_cqe* cqe = nullptr;
       io_uring_for_each_cqe(&ring_, head, cqe) {
         ++count;
-        on_completion(*cqe);
+        on_completion({cqe->user_data, cqe->res, cqe->flags});
       }
       io_uring_cq_advance(&ring_, count);
       if (returned_ > 0) publish_buffers();
       total += count;
-      if (count < kAskAgainFrom || total >= kTurnMost) return;
+      if (count < kAskAgainFrom || total >= kTurnMost) break;
       io_uring_get_events(&ring_);
     }
+    dispatching_ = false;
   }
 
-  void on_completion(const io_uring_cqe& cqe) {
-    const auto index = static_cast<std::uint32_t>(cqe.user_data);
-    const bool more = (cqe.flags & IORING_CQE_F_MORE) != 0;
-    switch (static_cast<Op>(cqe.user_data >> 32)) {
-      case Op::Accept: return on_accepted(index, cqe.res, more);
-      case Op::Receive: return on_received(index, cqe.res, cqe.flags, more);
-      case Op::Send: return on_sent(index, cqe.res);
-      case Op::Watch: return on_watched(index, cqe.res);
+  void on_completion(const News& news) {
+    const auto index = static_cast<std::uint32_t>(news.user_data);
+    const bool more = (news.flags & IORING_CQE_F_MORE) != 0;
+    switch (static_cast<Op>(news.user_data >> 32)) {
+      case Op::Accept: return on_accepted(index, news.result, more);
+      case Op::Receive: return on_received(index, news.result, news.flags, more);
+      case Op::Send: return on_sent(index, news.result);
+      case Op::Watch: return on_watched(index, news.result);
+      case Op::Writable: return on_writable(index);
       case Op::Cancel: return;  // what it cancelled reports itself
       case Op::Wake:
         if (!more) arm_wake();
@@ -285,16 +327,36 @@ class IoUringLoop final : public LoopCore {
   void on_sent(std::uint32_t slot, int result) {
     Connection& c = at(slot);
     c.send_armed = false;
-    if (result >= 0) {
-      wrote(slot, static_cast<std::size_t>(result));
-      if (c.output != nullptr) make_dirty(slot);
-    } else if (result == -EAGAIN || result == -EINTR) {
-      wrote(slot, 0);
-      make_dirty(slot);
+    if (result >= 0 || result == -EAGAIN || result == -EINTR) {
+      const std::size_t sent = result < 0 ? 0 : static_cast<std::size_t>(result);
+      const bool all = sent == c.output->writing_bytes();
+      wrote(slot, sent);
+      if (c.output != nullptr && c.state != State::Dying) {
+        if (all) {
+          make_dirty(slot);  // there were more pieces than one send takes
+        } else {
+          c.blocked = true;
+          arm_writable(slot);
+        }
+      }
     } else {
       write_failed(slot, -result);
     }
     if (c.state == State::Dying) release_if_done(slot);
+  }
+
+  void arm_writable(std::uint32_t slot) {
+    Connection& c = at(slot);
+    if (c.writable_armed) return;
+    io_uring_prep_poll_add(submission(Op::Writable, slot), c.fd, POLLOUT);
+    c.writable_armed = true;
+  }
+
+  void on_writable(std::uint32_t slot) {
+    Connection& c = at(slot);
+    c.writable_armed = c.blocked = false;
+    if (c.state == State::Dying) return release_if_done(slot);
+    make_dirty(slot);  // an error, if that was the cause, is met by the next send
   }
 
   void on_watched(std::uint32_t slot, int result) {
@@ -324,26 +386,27 @@ class IoUringLoop final : public LoopCore {
 
   void write(std::uint32_t slot) override {
     Connection& c = at(slot);
-    if (gathers_used_ == kSubmissions) submit();
     io_uring_sqe* sqe = submission(Op::Send, slot);
     Gather& gather = gathers_[gathers_used_];
     const std::size_t count = c.output->begin_write(gather.pieces.data(), gather.pieces.size());
     if (count == 1) {
-      io_uring_prep_send(sqe, c.fd, gather.pieces[0].iov_base, gather.pieces[0].iov_len, MSG_NOSIGNAL);
+      io_uring_prep_send(sqe, c.fd, gather.pieces[0].iov_base, gather.pieces[0].iov_len, MSG_NOSIGNAL | MSG_DONTWAIT);
     } else {
       ++gathers_used_;  // read by the kernel when it is submitted
       gather.message = msghdr{};
       gather.message.msg_iov = gather.pieces.data();
       gather.message.msg_iovlen = count;
-      io_uring_prep_sendmsg(sqe, c.fd, &gather.message, MSG_NOSIGNAL);
+      io_uring_prep_sendmsg(sqe, c.fd, &gather.message, MSG_NOSIGNAL | MSG_DONTWAIT);
     }
     ++statistics_.sends;
+    ++sends_under_way_;
+    if (c.state == State::Flushing || c.want_drained || c.output->writing_bytes() > kLongWrite) result_matters_ = true;
     c.send_armed = true;
   }
 
   void detach(std::uint32_t slot) override {
     Connection& c = at(slot);
-    if (!c.receive_armed && !c.send_armed && !c.watch_armed) return release_if_done(slot);
+    if (!c.receive_armed && !c.send_armed && !c.watch_armed && !c.writable_armed) return release_if_done(slot);
     io_uring_sqe* sqe = submission(Op::Cancel, slot);
     io_uring_prep_cancel_fd(sqe, c.fd, IORING_ASYNC_CANCEL_ALL);
     sqe->flags |= IOSQE_CQE_SKIP_SUCCESS;
@@ -351,7 +414,7 @@ class IoUringLoop final : public LoopCore {
 
   void release_if_done(std::uint32_t slot) {
     Connection& c = at(slot);
-    if (c.receive_armed || c.send_armed || c.watch_armed) return;
+    if (c.receive_armed || c.send_armed || c.watch_armed || c.writable_armed) return;
     ::close(std::exchange(c.fd, -1));
     release(slot);
   }
@@ -395,6 +458,10 @@ class IoUringLoop final : public LoopCore {
   int returned_ = 0;  // buffers given back and not yet published
   std::unique_ptr<Gather[]> gathers_;
   unsigned gathers_used_ = 0;
+  unsigned sends_under_way_ = 0;  // submitted or about to be, and not yet told
+  bool result_matters_ = false;   // of one of them: rule 3
+  bool dispatching_ = false;
+  std::vector<News> news_;  // completions met outside dispatch()
 };
 
 }  // namespace

@@ -84,10 +84,11 @@ class LoopCore : public Loop {
 
     // epoll
     bool readable = false;  // unread input may lie in the kernel
-    // io_uring; each of the first three is one request that the kernel holds
+    // io_uring; each of the first four is one request that the kernel holds
     bool receive_armed = false;
     bool watch_armed = false;
     bool send_armed = false;
+    bool writable_armed = false;
     bool cancel_sent = false;
   };
 

@@ -54,16 +54,20 @@ class OutputQueue {
     return chunks_.size() == first_ ? 0 : before_tail_ + chunks_.back().view().size() - offset_;
   }
   [[nodiscard]] bool is_writing() const { return in_flight_ > 0; }
+  /// Bytes that begin_write() offered.
+  [[nodiscard]] std::size_t writing_bytes() const { return writing_bytes_; }
 
   /// Fills up to `most` pieces from the front and pins them. Returns how many.
   std::size_t begin_write(iovec* pieces, std::size_t most) {
     FANFARE_ASSERT(in_flight_ == 0);
+    writing_bytes_ = 0;
     std::size_t count = 0;
     std::size_t skip = offset_;
     for (std::size_t i = first_; i < chunks_.size() && count < most; ++i) {
       const std::string_view bytes = chunks_[i].view().substr(skip);
       skip = 0;
       ++in_flight_;
+      writing_bytes_ += bytes.size();
       if (!bytes.empty()) pieces[count++] = {const_cast<char*>(bytes.data()), bytes.size()};
     }
     return count;
@@ -134,6 +138,7 @@ class OutputQueue {
   std::size_t first_ = 0;        // chunks before it are written
   std::size_t offset_ = 0;       // bytes of the first chunk that are written
   std::size_t in_flight_ = 0;    // chunks pinned by begin_write()
+  std::size_t writing_bytes_ = 0;
   std::size_t before_tail_ = 0;  // bytes of all chunks from first_ but the last, whose size its appender may change
   std::string spare_;
 };
