@@ -56,7 +56,8 @@ std::uint16_t listen_on(Loop& loop) {
 class ConstantAnswer : public LoopHandler {
  public:
   explicit ConstantAnswer(Loop& loop) : loop_(loop) {
-    answer_ = "HTTP/1.1 200 OK\r\nContent-Type: application/x-amz-json-1.0\r\nContent-Length: 300\r\n\r\n" + std::string(300, 'x');
+    answer_ = "HTTP/1.1 200 OK\r\nContent-Type: application/x-amz-json-1.0\r\nContent-Length: 300\r\n\r\n" +
+              std::string(300, 'x');
   }
   void on_accept(ConnectionId, ListenerId, const SocketAddress&) override {}
   void on_receive(ConnectionId id, std::string_view bytes) override {
@@ -105,7 +106,8 @@ class FanOut : public LoopHandler {
     }
     if (rounds_ > kWarmUp && now - start_ > 3.0) {
       const double deliveries = static_cast<double>((rounds_ - kWarmUp) * sockets_ * messages_);
-      std::printf("%.0f deliveries/s, %.2f CPU-us each\n", deliveries / (now - start_), (cpu_seconds() - cpu_) * 1e6 / deliveries);
+      std::printf("%.0f deliveries/s, %.2f CPU-us each\n", deliveries / (now - start_),
+                  (cpu_seconds() - cpu_) * 1e6 / deliveries);
       loop_.stop();
       return;
     }
@@ -196,7 +198,8 @@ int main(int argc, char** argv) {
     return 0;
   }
   if (mode == "listen" && argc == 4)
-    return listen_to(std::strtoul(argv[2], nullptr, 10), static_cast<std::uint16_t>(std::strtoul(argv[3], nullptr, 10)));
+    return listen_to(std::strtoul(argv[2], nullptr, 10),
+                     static_cast<std::uint16_t>(std::strtoul(argv[3], nullptr, 10)));
   std::fprintf(stderr, "usage: bench_loop serve KIND | fanout KIND SOCKETS MESSAGES | listen SOCKETS PORT\n");
   return 2;
 }

@@ -6,10 +6,10 @@
 //         release).
 // Rule 2: completions are run only when we ask for them (DEFER_TASKRUN), so buffers, slots and queues do not change
 //         while events are told.
-// Rule 3: sends never wait in the kernel (MSG_DONTWAIT): each has completed when its submission returns. So a wait for
-//         one event more than there are sends sleeps until there is news, instead of waking for its own sends. Where
-//         something hangs on a send's result (a close, on_drained, a long write that may be cut short) we wake at once;
-//         that a short write was cut short is noticed after kUnnoticed at the latest.
+// Rule 3: a send never waits in the kernel (MSG_DONTWAIT), and only a failed or short one is reported
+//         (CQE_SKIP_SUCCESS; MSG_WAITALL makes short a failure): when its submission has returned and nothing was
+//         reported, all of it has been taken. So a loop that has answered sleeps until there is news, and is not woken
+//         by its own sends.
 // Needs Linux 6.1 (DEFER_TASKRUN, SINGLE_ISSUER, multishot receive, buffer rings); make_loop falls back to epoll
 // without.
 
@@ -19,6 +19,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <cstring>
@@ -37,9 +38,8 @@ constexpr std::size_t kPieces = 16;
 // serves all that are ready; up to so many completions, after which replies should leave.
 constexpr unsigned kAskAgainFrom = 16;
 constexpr unsigned kTurnMost = 1024;
-// Rule 3. A short write is cut short only if the peer has not read for long, so it may wait; a long one may not.
-constexpr std::chrono::milliseconds kUnnoticed{2};
-constexpr std::size_t kLongWrite = 16 * 1024;
+
+constexpr int kSendFlags = MSG_NOSIGNAL | MSG_DONTWAIT | MSG_WAITALL;
 
 enum class Op : std::uint32_t { Accept, Receive, Send, Watch, Writable, Cancel, Wake };
 
@@ -66,7 +66,8 @@ class IoUringLoop final : public LoopCore {
     if (const int result = io_uring_queue_init_params(kSubmissions, &ring_, &params); result < 0)
       return unsupported("io_uring", -result);
     has_ring_ = true;
-    if ((params.features & IORING_FEAT_EXT_ARG) == 0 || (params.features & IORING_FEAT_NODROP) == 0)
+    if ((params.features & IORING_FEAT_EXT_ARG) == 0 || (params.features & IORING_FEAT_NODROP) == 0 ||
+        (params.features & IORING_FEAT_CQE_SKIP) == 0)
       return unsupported("io_uring", EOPNOTSUPP);
     return open_buffers();
   }
@@ -148,25 +149,37 @@ class IoUringLoop final : public LoopCore {
 
   void submit() {
     io_uring_submit(&ring_);
-    gathers_used_ = 0;
-    if (!dispatching_) settle_sends();
+    collect();
   }
 
-  // In the middle of a large flush: what has been sent gives its buffers back, news are kept for the next turn.
-  void settle_sends() {
-    unsigned count = 0;
-    unsigned head = 0;
-    io_uring_cqe* cqe = nullptr;
-    io_uring_for_each_cqe(&ring_, head, cqe) {
-      ++count;
-      if (static_cast<Op>(cqe->user_data >> 32) == Op::Send) {
-        --sends_under_way_;
-        on_sent(static_cast<std::uint32_t>(cqe->user_data), cqe->res);
-      } else {
-        news_.push_back({cqe->user_data, cqe->res, cqe->flags});
+  // After each call that submits: takes over what the kernel reports, and settles the sends.
+  void collect() {
+    for (;;) {
+      unsigned count = 0;
+      unsigned head = 0;
+      io_uring_cqe* cqe = nullptr;
+      io_uring_for_each_cqe(&ring_, head, cqe) {
+        ++count;
+        const News news{cqe->user_data, cqe->res, cqe->flags};
+        (static_cast<Op>(news.user_data >> 32) == Op::Send ? cut_short_ : news_).push_back(news);
       }
+      io_uring_cq_advance(&ring_, count);
+      // Short of memory, the kernel leaves submissions behind. Their sends must not be taken for done.
+      if (io_uring_smp_load_acquire(ring_.sq.khead) == *ring_.sq.ktail) break;
+      FANFARE_MARK(net_submission_left_behind);
+      io_uring_submit(&ring_);
     }
-    io_uring_cq_advance(&ring_, count);
+    gathers_used_ = 0;
+    // Arming something below may submit and collect again.
+    auto cut_short = std::exchange(cut_short_, std::move(cut_short_now_));
+    for (const News& news : cut_short) on_send_cut_short(static_cast<std::uint32_t>(news.user_data), news.result);
+    auto sending = std::exchange(sending_, std::move(sending_now_));
+    for (const std::uint32_t slot : sending)
+      if (at(slot).send_armed) on_sent(slot);
+    cut_short.clear();
+    sending.clear();
+    cut_short_now_ = std::move(cut_short);
+    sending_now_ = std::move(sending);
   }
 
   void arm_wake() {
@@ -193,48 +206,38 @@ class IoUringLoop final : public LoopCore {
   }
 
   void wait(Instant until) override {
-    const unsigned sends = std::exchange(sends_under_way_, 0);
-    const bool prompt = std::exchange(result_matters_, false);
-    if (!news_.empty()) until = Instant::min();
-    if (until == Instant::max() && (sends == 0 || prompt)) {
+    if (std::exchange(result_matters_, false) || !news_.empty()) until = Instant::min();
+    if (until == Instant::max()) {
       io_uring_submit_and_wait(&ring_, 1);
-    } else if (until == Instant::min()) {
-      io_uring_submit_and_get_events(&ring_);
     } else {
-      const Instant now = std::chrono::steady_clock::now();
-      if (sends > 0 && !prompt) until = std::min(until, now + kUnnoticed);
-      const auto rest = std::chrono::duration_cast<std::chrono::nanoseconds>(until - now);
+      const auto rest =
+          until == Instant::min()
+              ? std::chrono::nanoseconds{0}
+              : std::chrono::duration_cast<std::chrono::nanoseconds>(until - std::chrono::steady_clock::now());
       if (rest.count() <= 0) {
         io_uring_submit_and_get_events(&ring_);
       } else {
         __kernel_timespec limit{rest.count() / 1'000'000'000, rest.count() % 1'000'000'000};
         io_uring_cqe* first = nullptr;
-        io_uring_submit_and_wait_timeout(&ring_, &first, prompt ? 1 : sends + 1, &limit, nullptr);
+        io_uring_submit_and_wait_timeout(&ring_, &first, 1, &limit, nullptr);
       }
     }
-    gathers_used_ = 0;
+    collect();
   }
 
   void dispatch() override {
-    dispatching_ = true;
-    for (const News& each : news_) on_completion(each);
-    news_.clear();
-    unsigned total = 0;
+    std::size_t total = 0;
     for (;;) {
-      unsigned count = 0;
-      unsigned head = 0;
-      io_uring_cqe* cqe = nullptr;
-      io_uring_for_each_cqe(&ring_, head, cqe) {
-        ++count;
-        on_completion({cqe->user_data, cqe->res, cqe->flags});
-      }
-      io_uring_cq_advance(&ring_, count);
+      // By index: telling may submit, and that may collect more.
+      std::size_t told = 0;
+      for (; told < news_.size(); ++told) on_completion(News{news_[told]});
+      news_.clear();
       if (returned_ > 0) publish_buffers();
-      total += count;
-      if (count < kAskAgainFrom || total >= kTurnMost) break;
+      total += told;
+      if (told < kAskAgainFrom || total >= kTurnMost) return;
       io_uring_get_events(&ring_);
+      collect();
     }
-    dispatching_ = false;
   }
 
   void on_completion(const News& news) {
@@ -243,7 +246,7 @@ class IoUringLoop final : public LoopCore {
     switch (static_cast<Op>(news.user_data >> 32)) {
       case Op::Accept: return on_accepted(index, news.result, more);
       case Op::Receive: return on_received(index, news.result, news.flags, more);
-      case Op::Send: return on_sent(index, news.result);
+      case Op::Send: return;  // settled in collect()
       case Op::Watch: return on_watched(index, news.result);
       case Op::Writable: return on_writable(index);
       case Op::Cancel: return;  // what it cancelled reports itself
@@ -324,20 +327,22 @@ class IoUringLoop final : public LoopCore {
     sqe->flags |= IOSQE_CQE_SKIP_SUCCESS;
   }
 
-  void on_sent(std::uint32_t slot, int result) {
+  void on_sent(std::uint32_t slot) {
+    Connection& c = at(slot);
+    c.send_armed = false;
+    wrote(slot, c.output->writing_bytes());
+    if (c.state == State::Dying) return release_if_done(slot);
+    if (c.output != nullptr) make_dirty(slot);  // there was more than one send takes, or more came
+  }
+
+  void on_send_cut_short(std::uint32_t slot, int result) {
     Connection& c = at(slot);
     c.send_armed = false;
     if (result >= 0 || result == -EAGAIN || result == -EINTR) {
-      const std::size_t sent = result < 0 ? 0 : static_cast<std::size_t>(result);
-      const bool all = sent == c.output->writing_bytes();
-      wrote(slot, sent);
-      if (c.output != nullptr && c.state != State::Dying) {
-        if (all) {
-          make_dirty(slot);  // there were more pieces than one send takes
-        } else {
-          c.blocked = true;
-          arm_writable(slot);
-        }
+      wrote(slot, static_cast<std::size_t>(std::max(result, 0)));
+      if (c.state != State::Dying && c.output != nullptr) {
+        c.blocked = true;
+        arm_writable(slot);
       }
     } else {
       write_failed(slot, -result);
@@ -390,18 +395,20 @@ class IoUringLoop final : public LoopCore {
     Gather& gather = gathers_[gathers_used_];
     const std::size_t count = c.output->begin_write(gather.pieces.data(), gather.pieces.size());
     if (count == 1) {
-      io_uring_prep_send(sqe, c.fd, gather.pieces[0].iov_base, gather.pieces[0].iov_len, MSG_NOSIGNAL | MSG_DONTWAIT);
+      io_uring_prep_send(sqe, c.fd, gather.pieces[0].iov_base, gather.pieces[0].iov_len, kSendFlags);
     } else {
       ++gathers_used_;  // read by the kernel when it is submitted
       gather.message = msghdr{};
       gather.message.msg_iov = gather.pieces.data();
       gather.message.msg_iovlen = count;
-      io_uring_prep_sendmsg(sqe, c.fd, &gather.message, MSG_NOSIGNAL | MSG_DONTWAIT);
+      io_uring_prep_sendmsg(sqe, c.fd, &gather.message, kSendFlags);
     }
+    sqe->flags |= IOSQE_CQE_SKIP_SUCCESS;
     ++statistics_.sends;
-    ++sends_under_way_;
-    if (c.state == State::Flushing || c.want_drained || c.output->writing_bytes() > kLongWrite) result_matters_ = true;
+    sending_.push_back(slot);
     c.send_armed = true;
+    const bool more = c.output->pending() > c.output->writing_bytes();
+    if (c.state == State::Flushing || c.want_drained || more) result_matters_ = true;
   }
 
   void detach(std::uint32_t slot) override {
@@ -458,10 +465,12 @@ class IoUringLoop final : public LoopCore {
   int returned_ = 0;  // buffers given back and not yet published
   std::unique_ptr<Gather[]> gathers_;
   unsigned gathers_used_ = 0;
-  unsigned sends_under_way_ = 0;  // submitted or about to be, and not yet told
-  bool result_matters_ = false;   // of one of them: rule 3
-  bool dispatching_ = false;
-  std::vector<News> news_;  // completions met outside dispatch()
+  std::vector<std::uint32_t> sending_;  // slots with a send that is submitted or about to be, and not settled
+  std::vector<std::uint32_t> sending_now_;
+  bool result_matters_ = false;  // something is to happen when one of them has been written
+  std::vector<News> news_;       // reported by the kernel, not yet told
+  std::vector<News> cut_short_;  // of these, the sends
+  std::vector<News> cut_short_now_;
 };
 
 }  // namespace

@@ -135,9 +135,9 @@ class OutputQueue {
   }
 
   std::vector<Chunk> chunks_;
-  std::size_t first_ = 0;        // chunks before it are written
-  std::size_t offset_ = 0;       // bytes of the first chunk that are written
-  std::size_t in_flight_ = 0;    // chunks pinned by begin_write()
+  std::size_t first_ = 0;      // chunks before it are written
+  std::size_t offset_ = 0;     // bytes of the first chunk that are written
+  std::size_t in_flight_ = 0;  // chunks pinned by begin_write()
   std::size_t writing_bytes_ = 0;
   std::size_t before_tail_ = 0;  // bytes of all chunks from first_ but the last, whose size its appender may change
   std::string spare_;
