@@ -274,6 +274,7 @@ def main():
     parser.add_argument("--seed", default=str(random.SystemRandom().randrange(10**9)))
     parser.add_argument("--evidence", help="write the result as a file of this name")
     options = parser.parse_args()
+    evidence = os.path.abspath(options.evidence) if options.evidence else None
     print("seed %s" % options.seed, flush=True)
     chance = random.Random(options.seed)
     data = tempfile.mkdtemp(prefix="fanfare-crash-")
@@ -319,17 +320,17 @@ def main():
         print("%d violations; repeat with CRASH_SEED=%s; data and log are in %s" % (len(violations), options.seed, data))
     else:
         shutil.rmtree(data)
-    if options.evidence:
-        write_evidence(options, summary, violations)
+    if evidence:
+        write_evidence(evidence, options, summary, violations)
     print("%d passed, %d failed" % (0 if violations else 1, 1 if violations else 0))
     return 1 if violations else 0
 
 
-def write_evidence(options, summary, violations):
+def write_evidence(path, options, summary, violations):
     commit = subprocess.run(["git", "rev-parse", "--short", "HEAD"], capture_output=True, text=True).stdout.strip()
     with open("/proc/cpuinfo") as cpus:
         models = [line.split(":")[1].strip() for line in cpus if line.startswith("model name")]
-    with open(options.evidence, "w") as out:
+    with open(path, "w") as out:
         out.write("# Random SIGKILL under mixed load\n\nCommand: `CRASH_KILLS=%d CRASH_SEED=%s ./test crash`\n\n" % (options.kills, options.seed))
         out.write("Date %s, commit %s, %d x %s, Linux %s.\n\n" % (time.strftime("%Y-%m-%d"), commit, len(models), models[0], os.uname().release))
         out.write("%s.\n\nViolations: %d.\n" % (summary, len(violations)))
