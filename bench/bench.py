@@ -198,14 +198,14 @@ def main():
         servers.append(start_nginx(folder))
         for loop in ("epoll", "io_uring"):
             servers.append(start_fanfare(os.path.abspath(options.fanfare), folder, loop, options.threads))
-        for workload in workloads():
+        for number, workload in enumerate(workloads()):
             results = {server.name: [] for server in servers}
             for round_number in range(options.rounds):
                 for server in servers:
                     is_floor = server.name == "nginx"
                     if is_floor and not workload.floor:
                         continue
-                    queue = "bench-%s-%d" % (re.sub(r"\W+", "-", workload.name)[:40], round_number)
+                    queue = "bench-%d-%d" % (number, round_number)
                     if not is_floor:
                         call(server, "CreateQueue", {"QueueName": queue})
                     body = json.dumps(workload.members(server.host, queue)).encode()
