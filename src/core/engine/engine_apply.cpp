@@ -387,7 +387,7 @@ void EngineCore::start(LogPosition log_end, Timestamp now) {
   now_ = std::max(now_, now);
   const SequenceNumber first = SequenceNumber::first_of(options_.epoch);
   for (const auto& queue : queues_) {
-    if (queue == nullptr) continue;
+    if (queue == nullptr || queue->deleted) continue;
     queue->messages.raise_next_sequence(first);
     queue->counters = {};
   }

@@ -50,12 +50,7 @@ class EngineFixture {
   void input(const Input& one) {
     outputs_.clear();
     engine.handle(one, now, outputs_);
-    for (const RecordSpan& span : outputs_.records) {
-      EXPECT_EQ(span.position, log_end_expected_);
-      log.emplace_back(span.position, std::string{outputs_.record(span)});
-      log_end_expected_ = options_.frame.after(span.position, span.bytes);
-    }
-    EXPECT_EQ(engine.log_end(), log_end_expected_);
+    append_records();
     for (Reply& reply : outputs_.replies) {
       if (reply.wait_for) {
         EXPECT_LE(*reply.wait_for, engine.log_end());
@@ -71,6 +66,22 @@ class EngineFixture {
     }
   }
 
+  /// Moves every content that lies before `before`, in small slices; what is not in memory is read from the log.
+  void relocate(LogPosition before) {
+    const auto read = [this](LogPosition position) -> std::optional<std::string> {
+      for (const auto& [at, record] : log)
+        if (at == position) return record;
+      return std::nullopt;
+    };
+    for (int i = 0; i < 10'000; ++i) {
+      outputs_.clear();
+      const bool more = engine.relocate(before, 1'000, read, outputs_);
+      append_records();
+      if (!more) return;
+    }
+    ADD_FAILURE() << "relocation does not end";
+  }
+
   template <class OneRequest>
   CallerId ask(const OneRequest& request, std::string_view account = kAccount) {
     Caller caller;
@@ -82,6 +93,12 @@ class EngineFixture {
   }
 
   [[nodiscard]] bool answered(CallerId caller) const { return replies_.contains(caller.value); }
+  /// Whether the reply is an error.
+  [[nodiscard]] bool failed(CallerId caller) const {
+    const ReplyBody& body = replies_.at(caller.value).body;
+    return std::holds_alternative<QueueError>(body) || std::holds_alternative<TopicError>(body) ||
+           std::holds_alternative<AccessDenied>(body) || std::holds_alternative<Unavailable>(body);
+  }
   /// The reply's body; fails the test if there is none or it is of another type.
   template <class Body>
   Body expect(CallerId caller) {
@@ -224,6 +241,15 @@ class EngineFixture {
   }
 
  private:
+  void append_records() {
+    for (const RecordSpan& span : outputs_.records) {
+      EXPECT_EQ(span.position, log_end_expected_);
+      log.emplace_back(span.position, std::string{outputs_.record(span)});
+      log_end_expected_ = options_.frame.after(span.position, span.bytes);
+    }
+    EXPECT_EQ(engine.log_end(), log_end_expected_);
+  }
+
   Got copied(const ReceivedMessage& message) {
     Got got{message, {}, {}};
     if (message.content.empty()) {

@@ -62,7 +62,7 @@ const Entry* Queue::first_ready() const {
   const bool returned = !returned_.empty();
   if (ready_head_ == kNone) return returned ? &entries_[returned_.top().slot] : nullptr;
   const Entry& fresh = entries_[ready_head_];
-  if (returned && returned_.top().key <= fresh.sequence.value) return &entries_[returned_.top().slot];
+  if (returned && returned_.top().key.rank <= fresh.sequence.value) return &entries_[returned_.top().slot];
   return &fresh;
 }
 
@@ -190,7 +190,7 @@ void Queue::set_payload(SequenceNumber sequence, std::uint32_t payload) {
 }
 
 std::uint64_t Queue::rank_of(const Entry& entry) const {
-  return entry.state == EntryState::Returned ? returned_.at(entry.link_a).key : entry.sequence.value;
+  return entry.state == EntryState::Returned ? returned_.at(entry.link_a).key.rank : entry.sequence.value;
 }
 
 void Queue::restore(const Entry& entry, std::uint64_t rank) {
@@ -203,7 +203,7 @@ void Queue::restore(const Entry& entry, std::uint64_t rank) {
     case EntryState::Ready: append_ready(slot); break;
     case EntryState::Returned:
       ++counts_.visible;
-      returned_.push(rank, slot, place());
+      returned_.push({rank, entry.sequence.value}, slot, place());
       break;
     case EntryState::Leased:
     case EntryState::Delayed: hide(slot, entry.state, entry.hidden_until()); break;
@@ -216,7 +216,7 @@ void Queue::make_visible(std::uint32_t slot) {
   entry.state = EntryState::Returned;
   ++counts_.visible;
   const bool to_the_back = entry.receive_count() >= kBackOfQueueAfter;
-  returned_.push(to_the_back ? next_.value : entry.sequence.value, slot, place());
+  returned_.push({to_the_back ? next_.value : entry.sequence.value, entry.sequence.value}, slot, place());
 }
 
 void Queue::hide(std::uint32_t slot, EntryState state, Timestamp until) {

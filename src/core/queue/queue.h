@@ -200,7 +200,12 @@ class Queue {
 
   std::uint32_t ready_head_ = Slab<Entry>::kNone;  // list of Ready entries, by sequence
   std::uint32_t ready_tail_ = Slab<Entry>::kNone;
-  SlotHeap<std::uint64_t> returned_;  // Returned entries by rank: the sequence number that they queue behind
+  struct Place {
+    std::uint64_t rank;  // the sequence number that the entry queues before
+    std::uint64_t sequence;
+    friend auto operator<=>(const Place&, const Place&) = default;
+  };
+  SlotHeap<Place> returned_;          // Returned entries
   SlotHeap<std::int64_t> hidden_;     // Leased and Delayed entries by the time at which that ends, Unix ms
 
   // Retention: sent times follow the sequence but for messages that were moved here; those are in a heap of their own,

@@ -30,11 +30,12 @@ struct Model {
       m.leased = false;
     }
   }
-  // Smallest rank; where a rank is shared, what came back goes before what was never hidden.
+  // Smallest rank; where a rank is shared, what came back in the order of arrival, then what was never hidden.
   const Message* first_ready() const {
     const Message* best = nullptr;
     for (const Message& m : messages)
-      if (m.hidden_until == 0 && (best == nullptr || m.rank < best->rank)) best = &m;
+      if (m.hidden_until == 0 && (best == nullptr || std::pair{m.rank, m.sequence} < std::pair{best->rank, best->sequence}))
+        best = &m;
     return best;
   }
   Message* find(std::uint64_t sequence) {
@@ -79,7 +80,7 @@ RC_GTEST_PROP(Queue, AnswersAsANaiveModel, ()) {
         Model::Message* got = model.find(entry->sequence.value);
         RC_ASSERT(got != nullptr);
         RC_ASSERT(got->hidden_until == 0);
-        RC_ASSERT(got->rank == expected->rank);
+        RC_ASSERT(got->sequence == expected->sequence);
         const std::int64_t visibility = 1 + b % 60;
         queue.apply(Leased{entry->sequence, 1, time, time + seconds{visibility}});
         got->hidden_until = now + visibility * 1000;
