@@ -146,9 +146,9 @@ std::vector<Case> cases() {
       {"a queue name that cannot exist", json(R"({"QueueUrl":"http://h/000000000000/a b\u0000","MessageBody":"m"})"),
        400, "#QueueDoesNotExist"},
       {"the same attribute twice",
-       json(
-           "{" + queue +
-           R"(,"MessageBody":"m","MessageAttributes":{"a":{"DataType":"String","StringValue":"1"},"a":{"DataType":"String","StringValue":"2"}}})"),
+       json("{" + queue +
+            R"(,"MessageBody":"m","MessageAttributes":{"a":{"DataType":"String","StringValue":"1"},)"
+            R"("a":{"DataType":"String","StringValue":"2"}}})"),
        400, "is given more than once"},
       // Forms.
       {"a percent sign at the end", query_request("Action=ListQueues%"), 400, "<Code>MalformedQueryString</Code>"},

@@ -17,15 +17,17 @@ namespace {
 
 /// What a topic without a delivery policy of its own does; recorded from AWS.
 constexpr std::string_view kDefaultDeliveryPolicy =
-    R"({"http":{"defaultHealthyRetryPolicy":{"minDelayTarget":20,"maxDelayTarget":20,"numRetries":3,"numMaxDelayRetries":0,)"
-    R"("numNoDelayRetries":0,"numMinDelayRetries":0,"backoffFunction":"linear"},"disableSubscriptionOverrides":false,)"
+    R"({"http":{"defaultHealthyRetryPolicy":{"minDelayTarget":20,"maxDelayTarget":20,"numRetries":3,)"
+    R"("numMaxDelayRetries":0,"numNoDelayRetries":0,"numMinDelayRetries":0,)"
+    R"("backoffFunction":"linear"},"disableSubscriptionOverrides":false,)"
     R"("defaultRequestPolicy":{"headerContentType":"text/plain; charset=UTF-8"}}})";
 
 /// The policy of a topic that was given none; recorded from AWS.
 std::string default_policy(std::string_view account, std::string_view arn) {
   return fmt::format(
-      R"({{"Version":"2008-10-17","Id":"__default_policy_ID","Statement":[{{"Sid":"__default_statement_ID","Effect":"Allow",)"
-      R"("Principal":{{"AWS":"*"}},"Action":["SNS:GetTopicAttributes","SNS:SetTopicAttributes","SNS:AddPermission",)"
+      R"({{"Version":"2008-10-17","Id":"__default_policy_ID","Statement":[{{"Sid":"__default_statement_ID",)"
+      R"("Effect":"Allow","Principal":{{"AWS":"*"}},"Action":["SNS:GetTopicAttributes","SNS:SetTopicAttributes",)"
+      R"("SNS:AddPermission",)"
       R"("SNS:RemovePermission","SNS:DeleteTopic","SNS:Subscribe","SNS:ListSubscriptionsByTopic","SNS:Publish"],)"
       R"("Resource":"{}","Condition":{{"StringEquals":{{"AWS:SourceOwner":"{}"}}}}}}]}})",
       arn, account);

@@ -23,7 +23,8 @@ Result<queue::QueueKeyView, ApiError> queue_of(const wire::aws::Text& queue_url,
     path.remove_prefix(scheme + 3);
     path = path.substr(std::min(path.find('/'), path.size()));
   }
-  path = path.substr(0, path.find_first_of("?#"));
+  path = path.substr(0, path.find('?'));
+  path = path.substr(0, path.find('#'));
   while (path.ends_with('/')) path.remove_suffix(1);
   const std::size_t before_name = path.rfind('/');
   if (before_name != std::string_view::npos) {

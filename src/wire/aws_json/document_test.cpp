@@ -146,7 +146,8 @@ TEST_F(Documents, OnlyWhatIsPresentIsWritten) {
 TEST_F(Documents, WhatIsWrittenReadsBackTheSame) {
   const std::string text =
       R"({"Name":"a\"b","Count":-3,"Total":9007199254740993,"Enabled":false,"Blob":"AAEC","Names":["a",""],)"
-      R"("Tags":{"k":"v","k2":""},"Items":[{"Id":"1","Delay":5,"Values":{"x":{"DataType":"Binary","BinaryValue":"AA=="}}},{"Id":"2"}]})";
+      R"("Tags":{"k":"v","k2":""},"Items":[{"Id":"1","Delay":5,)"
+      R"("Values":{"x":{"DataType":"Binary","BinaryValue":"AA=="}}},{"Id":"2"}]})";
   EXPECT_EQ(write(read(text)), text);
 }
 
