@@ -1,6 +1,7 @@
 #include "core/live/pubsub.h"
 
 #include <algorithm>
+#include <deque>
 #include <functional>
 #include <utility>
 
@@ -15,7 +16,8 @@ namespace {
 
 struct TextHash {
   using is_transparent = void;
-  std::size_t operator()(std::string_view text) const noexcept { return std::hash<std::string_view>{}(text); }
+  // Not noexcept: libstdc++ then keeps the hash in the node, and a look-up touches no other key's memory.
+  std::size_t operator()(std::string_view text) const { return std::hash<std::string_view>{}(text); }
 };
 template <class Value>
 using TextMap = std::unordered_map<std::string, Value, TextHash, std::equal_to<>>;
@@ -111,54 +113,56 @@ struct Placement {
   std::uint32_t position;  ///< Of the entry in its bucket.
 };
 
-/// Events in order, taken from the front. Idle, it holds no memory of its own.
+/// Events in order, taken from the front. A subscriber that keeps up has at most one, which needs no memory of its own.
 class Buffer {
  public:
   [[nodiscard]] std::size_t bytes() const { return bytes_; }
-  [[nodiscard]] bool empty() const { return front_ == events_.size(); }
+  [[nodiscard]] bool empty() const { return first_ == nullptr; }
+  [[nodiscard]] std::size_t size() const { return empty() ? 0 : 1 + (more_ ? more_->size() : 0); }
   static std::size_t cost(const Event& event) { return event.payload.size() + kBufferedEventBytes; }
 
   void push(SharedEvent event) {
     bytes_ += cost(*event);
-    events_.push_back(std::move(event));
+    if (empty()) {
+      first_ = std::move(event);
+      return;
+    }
+    if (!more_) more_ = std::make_unique<std::deque<SharedEvent>>();
+    more_->push_back(std::move(event));
   }
   SharedEvent pop() {
-    SharedEvent event = std::move(events_[front_++]);
+    SharedEvent event = std::exchange(first_, nullptr);
     bytes_ -= cost(*event);
-    if (empty()) {
-      clear();
-    } else if (front_ >= 64 && front_ * 2 >= events_.size()) {
-      events_.erase(events_.begin(), events_.begin() + static_cast<std::ptrdiff_t>(front_));
-      front_ = 0;
+    if (more_) {
+      first_ = std::move(more_->front());
+      more_->pop_front();
+      if (more_->empty()) more_.reset();
     }
     return event;
   }
   void clear() {
-    if (events_.capacity() > 16) {
-      std::vector<SharedEvent>{}.swap(events_);
-    } else {
-      events_.clear();
-    }
-    front_ = 0;
+    first_.reset();
+    more_.reset();
     bytes_ = 0;
   }
-  [[nodiscard]] std::size_t size() const { return events_.size() - front_; }
 
  private:
-  std::vector<SharedEvent> events_;
-  std::size_t front_ = 0;
+  SharedEvent first_;
+  std::unique_ptr<std::deque<SharedEvent>> more_;
   std::size_t bytes_ = 0;
 };
 
-struct Slot {
+/// What dispatch touches of a subscription: one cache line.
+struct alignas(64) Slot {
+  Buffer buffer;
+  std::size_t bytes_max = 0;
+  std::uint64_t dropped = 0;
   std::uint32_t generation = 1;
+  SlowConsumer policy = SlowConsumer::Disconnect;
   bool used = false;
   bool overflowed = false;
-  BufferRules rules;
-  Buffer buffer;
-  std::uint64_t dropped = 0;
-  std::vector<Placement> placements;
 };
+static_assert(sizeof(Slot) == 64);
 
 void append_key_part(std::string& key, std::string_view part) { append_sized(key, part); }
 
@@ -174,6 +178,7 @@ struct PubSub::State {
   bool closed = false;
   Triggers triggers;
   std::vector<Slot> slots;
+  std::vector<std::vector<Placement>> placements;  ///< Of the slot of the same index.
   std::vector<std::uint32_t> free_slots;
   std::size_t used_slots = 0;
 
@@ -230,18 +235,18 @@ struct PubSub::State {
     }
     Shape& shape = shape_for(trigger, std::move(columns));
     auto& bucket = *shape.buckets.try_emplace(std::move(bucket_key)).first;
-    Slot& slot = slots[slot_index];
-    slot.placements.push_back({&trigger_node, &shape, &bucket, static_cast<std::uint32_t>(bucket.second.size())});
-    bucket.second.push_back({slot_index, static_cast<std::uint32_t>(slot.placements.size() - 1)});
+    std::vector<Placement>& places = placements[slot_index];
+    places.push_back({&trigger_node, &shape, &bucket, static_cast<std::uint32_t>(bucket.second.size())});
+    bucket.second.push_back({slot_index, static_cast<std::uint32_t>(places.size() - 1)});
     ++trigger.subscriptions;
   }
 
-  void remove_placements(Slot& slot) {
-    for (const Placement& placement : slot.placements) {
+  void remove_placements(std::uint32_t slot) {
+    for (const Placement& placement : placements[slot]) {
       std::vector<Entry>& entries = placement.bucket->second;
       const Entry moved = entries.back();
       entries[placement.position] = moved;
-      slots[moved.slot].placements[moved.placement].position = placement.position;
+      placements[moved.slot][moved.placement].position = placement.position;
       entries.pop_back();
 
       TriggerIndex& trigger = placement.trigger->second;
@@ -251,27 +256,27 @@ struct PubSub::State {
         std::erase_if(trigger.shapes, [&](const auto& shape) { return shape.get() == placement.shape; });
       if (--trigger.subscriptions == 0) triggers.erase(triggers.find(placement.trigger->first));
     }
-    slot.placements = {};
+    placements[slot] = {};
   }
 
   Acceptance accept(Slot& slot, const SharedEvent& event) {
     const std::size_t cost = Buffer::cost(*event);
-    if (slot.buffer.bytes() + cost <= slot.rules.bytes_max) {
+    if (slot.buffer.bytes() + cost <= slot.bytes_max) {
       slot.buffer.push(event);
       return Acceptance::Accepted;
     }
     ++counters.listener_failures;
-    if (slot.rules.policy == SlowConsumer::Disconnect) {
+    if (slot.policy == SlowConsumer::Disconnect) {
       slot.overflowed = true;
       slot.dropped += slot.buffer.size() + 1;
       slot.buffer.clear();
       return Acceptance::Overflowed;
     }
-    while (!slot.buffer.empty() && slot.buffer.bytes() + cost > slot.rules.bytes_max) {
+    while (!slot.buffer.empty() && slot.buffer.bytes() + cost > slot.bytes_max) {
       slot.buffer.pop();
       ++slot.dropped;
     }
-    if (cost <= slot.rules.bytes_max) {
+    if (cost <= slot.bytes_max) {
       slot.buffer.push(event);
     } else {
       FANFARE_MARK(event_larger_than_buffer);
@@ -299,14 +304,20 @@ struct PubSub::State {
       const auto bucket = shape->buckets.find(std::string_view{key});
       if (bucket == shape->buckets.end()) continue;
       published.matches.reserve(published.matches.size() + bucket->second.size());
-      for (const Entry& entry : bucket->second) {
+      // Slots lie all over the memory: each is asked for well before it is needed.
+      constexpr std::size_t kAhead = 16;
+      const std::vector<Entry>& entries = bucket->second;
+      for (std::size_t i = 0; i < std::min(kAhead, entries.size()); ++i) __builtin_prefetch(&slots[entries[i].slot], 1);
+      for (std::size_t i = 0; i < entries.size(); ++i) {
+        if (i + kAhead < entries.size()) __builtin_prefetch(&slots[entries[i + kAhead].slot], 1);
+        const Entry entry = entries[i];
         const Acceptance acceptance = accept(slots[entry.slot], event);
         published.matches.push_back({id_of(entry.slot), acceptance});
         if (acceptance == Acceptance::Overflowed) overflowed.push_back(entry.slot);
       }
     }
     // After the loop: this changes buckets, and may end the trigger.
-    for (const std::uint32_t slot : overflowed) remove_placements(slots[slot]);
+    for (const std::uint32_t slot : overflowed) remove_placements(slot);
   }
 
   void finish(Published& published, const Event& event, Timestamp now) {
@@ -369,12 +380,14 @@ Result<SubscriptionId, SubscribeError> PubSub::subscribe(std::span<const Trigger
     FANFARE_ASSERT(s.slots.size() < UINT32_MAX);
     index = static_cast<std::uint32_t>(s.slots.size());
     s.slots.emplace_back();
+    s.placements.emplace_back();
   } else {
     index = s.free_slots.back();
     s.free_slots.pop_back();
   }
   s.slots[index].used = true;
-  s.slots[index].rules = rules;
+  s.slots[index].bytes_max = rules.bytes_max;
+  s.slots[index].policy = rules.policy;
   ++s.used_slots;
   for (std::size_t i = 0; i < triggers.size(); ++i)
     if (std::find(triggers.begin(), triggers.begin() + static_cast<std::ptrdiff_t>(i), triggers[i]) ==
@@ -387,7 +400,7 @@ bool PubSub::unsubscribe(SubscriptionId id) {
   State& s = *state_;
   Slot* const slot = s.find(id);
   if (slot == nullptr) return false;
-  s.remove_placements(*slot);
+  s.remove_placements(static_cast<std::uint32_t>(id.value));
   const std::uint32_t next_generation = slot->generation + 1;
   *slot = Slot{};
   --s.used_slots;
