@@ -160,11 +160,11 @@ TEST_F(Edge, IntegersCountAsIdentifiers) {
   EXPECT_EQ(
       call(
           "POST", "/v1/notifications", kService,
-          R"({"idempotency_key":1,"workspace":2,"kind":"k","object_id":12345678901234567890,"recipient":3,"revision":4})")
+          R"({"idempotency_key":1,"workspace":2,"kind":"k","object_id":1234567890123456789,"recipient":3,"revision":4})")
           .status,
       201);
   const Response list = call("GET", "/v1/inbox?workspace=2", "Bearer dev:3:2");
-  EXPECT_THAT(list.body, HasSubstr(R"("object_id":"12345678901234567890","revision":"4")"));
+  EXPECT_THAT(list.body, HasSubstr(R"("object_id":"1234567890123456789","revision":"4")"));
 }
 
 TEST_F(Edge, TooManyRecipientsAre413) {

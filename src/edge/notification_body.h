@@ -1,7 +1,7 @@
 // JSON of notifications: what callers send (an Intent), and how an item is shown.
 //
 //   {"idempotency_key":"job-7/done","recipient":"alice","workspace":"docs","kind":"document.ready","object_id":"d-7",
-//    "revision":"3","data":{"pages":12},"expires_at":"2026-12-01T00:00:00Z"}        ("recipients":["alice","bob"] for several)
+//    "revision":"3","data":{"pages":12},"expires_at":"2026-12-01T00:00:00Z"}   ("recipients":[..] for several)
 //
 //   {"id":"8f2c...","sequence":41,"workspace":"docs","kind":"document.ready","object_id":"d-7","revision":"3",
 //    "data":{"pages":12},"created_at":"2026-11-30T10:59:45.123Z","seen":false,"read":false,"archived":false}

@@ -122,8 +122,8 @@ Result<const Value*, Problem> list_member(const Value& object, std::string_view 
 class Handling {
  public:
   Handling(const wire::http::Request& request, const wire::http::Form& query, const Caller& caller, std::string origin,
-           Secrets& secrets)
-      : request_(request), query_(query), caller_(caller), origin_(std::move(origin)), secrets_(secrets) {}
+           Timestamp now, Secrets& secrets)
+      : request_(request), query_(query), caller_(caller), origin_(std::move(origin)), now_(now), secrets_(secrets) {}
 
   Result<EdgeCommand, Problem> run(Route route) {
     switch (route) {
@@ -152,7 +152,7 @@ class Handling {
     return command;
   }
 
-  inbox::NotificationId fresh_id() { return inbox::NotificationId{Uuid::from_random(secrets_.bytes16())}; }
+  inbox::NotificationId fresh_id() { return inbox::fresh_id(now_, secrets_.bytes16()); }
 
   Result<EdgeCommand, Problem> create() {
     if (!caller_.may_notify)
@@ -304,6 +304,7 @@ class Handling {
   const wire::http::Form& query_;
   const Caller& caller_;
   std::string origin_;
+  Timestamp now_;
   Secrets& secrets_;
 };
 
@@ -419,7 +420,7 @@ EdgeCommand Rest::handle(const wire::http::Request& request, Timestamp now, Secr
                            "the body has " + std::to_string(request.body.size()) + " bytes, at most " +
                                std::to_string(rules_.body_bytes_max) + " are accepted",
                            *origin)};
-  auto command = Handling{request, query, *caller, *origin, secrets}.run(found->route);
+  auto command = Handling{request, query, *caller, *origin, now, secrets}.run(found->route);
   if (!command) return Respond{problem(command.error().type, command.error().detail, *origin)};
   return *std::move(command);
 }

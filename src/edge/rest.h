@@ -6,8 +6,9 @@
 //
 //   EdgeCommand command = rest.handle(request, now, secrets);
 //   Respond:    write response
-//   AskStore:   worker.submit(operations, [plan](answers) { write rest.answer(plan, answers); deliver live_changes(...) })
-//   OpenEvents: write the head of the stream, then sessions.open(...)                                   (edge/events.h)
+//   AskStore:   worker.submit(operations, [plan](answers) { write rest.answer(plan, answers); })
+//               and give live_changes(operations, answers) to the sessions                         (edge/events.h)
+//   OpenEvents: write the head of the stream, then sessions.open(...)
 #pragma once
 
 #include <cstdint>

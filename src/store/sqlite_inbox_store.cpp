@@ -32,20 +32,22 @@ struct HeadRow {
   Sequence seen = 0;
   Counts counts;
   std::optional<Timestamp> next_expiry;
+  Sequence settled = 0;  ///< Nothing up to it is owed: the place to begin when looking for what is.
   bool dirty = false;
 };
 
-constexpr int kOwed = 0;
-constexpr int kDelivered = 2;
-constexpr int kExpired = 3;
+/// Recipients of one notification have positions side by side.
+constexpr std::int64_t kPositionsPerNotification = 1024;
+static_assert(kRecipientsMax <= kPositionsPerNotification);
 
 struct ItemRow {
   std::int64_t inbox = 0;
   Sequence sequence = 0;
+  std::int64_t position = 0;
   bool read = false;
   bool archived = false;
-  int state = kOwed;
-  [[nodiscard]] bool countable() const { return !archived && state != kExpired; }
+  bool expired = false;
+  [[nodiscard]] bool countable() const { return !archived && !expired; }
 };
 
 class SqliteInboxStore final : public InboxStore {
@@ -63,7 +65,8 @@ class SqliteInboxStore final : public InboxStore {
     connection_.run(options_.synchronous ? "PRAGMA synchronous = FULL" : "PRAGMA synchronous = NORMAL");
     connection_.run(
         "PRAGMA wal_autocheckpoint = 0; PRAGMA journal_size_limit = 67108864; PRAGMA mmap_size = 0;"
-        "PRAGMA cache_size = -32768; PRAGMA temp_store = MEMORY; PRAGMA foreign_keys = OFF");
+        "PRAGMA cache_size = -32768; PRAGMA temp_store = MEMORY; PRAGMA foreign_keys = OFF; PRAGMA secure_delete = "
+        "OFF");
     sqlite3_wal_hook(
         connection_.handle(),
         [](void* self, sqlite3*, const char*, int pages) {
@@ -191,6 +194,7 @@ class SqliteInboxStore final : public InboxStore {
       head.seen = select.whole(3);
       head.counts = {select.whole(4), select.whole(5), select.whole(6)};
       if (!select.null(7)) head.next_expiry = select.time(7);
+      head.settled = select.whole(8);
       select.done();
     }
     if (head.next_expiry && *head.next_expiry <= now_) expire_due(head);
@@ -208,7 +212,7 @@ class SqliteInboxStore final : public InboxStore {
       if (!head.dirty) continue;
       update_head_
           .bind(head.row, head.head, head.floor, head.seen, head.counts.unread, head.counts.unseen, head.counts.version,
-                head.next_expiry)
+                head.next_expiry, head.settled)
           .run();
     }
   }
@@ -228,11 +232,12 @@ class SqliteInboxStore final : public InboxStore {
     std::vector<ItemRow> due;
     Statement& select = select_due_.bind(head.row, now_);
     while (select.row())
-      due.push_back({head.row, select.whole(0), select.integer(1) != 0, select.integer(2) != 0,
-                     static_cast<int>(select.integer(3))});
+      due.push_back(
+          {head.row, select.whole(0), select.integer(1), select.integer(2) != 0, select.integer(3) != 0, false});
     for (const ItemRow& item : due) {
       discount(head, item);
-      settle(item, kExpired);
+      update_expired_.bind(item.inbox, item.sequence).run();
+      settle(item.position);
     }
     Statement& next = select_next_expiry_.bind(head.row);
     head.next_expiry.reset();
@@ -253,11 +258,8 @@ class SqliteInboxStore final : public InboxStore {
     }
   }
 
-  /// Gives an item its final delivery state and ends what is owed of it.
-  void settle(const ItemRow& item, int state) {
-    update_state_.bind(item.inbox, item.sequence, state).run();
-    if (item.state == kOwed) delete_pending_.bind(item.inbox, item.sequence).run();
-  }
+  /// Ends what is owed of an item; false: nothing was.
+  bool settle(std::int64_t position) { return delete_pending_.bind(position).run() > 0; }
 
   // ---- operations
 
@@ -287,10 +289,11 @@ class SqliteInboxStore final : public InboxStore {
       HeadRow& head = make_head(key);
       const Sequence sequence = ++head.head;
       const NotificationId id = item_id(create.fresh, i, intent.recipients.size());
-      insert_item_.bind(head.row, sequence, id, row, expired ? kExpired : kOwed, intent.expires_at).run();
+      const std::int64_t position = row * kPositionsPerNotification + static_cast<std::int64_t>(i);
+      insert_item_.bind(head.row, sequence, id, position, expired ? 1 : 0, intent.expires_at).run();
       changed(head);
       if (expired) continue;
-      insert_pending_.bind(head.row, sequence, now_).run();
+      insert_pending_.bind(position, head.row, sequence, now_).run();
       ++head.counts.unread;
       ++head.counts.unseen;
       if (intent.expires_at)
@@ -311,13 +314,14 @@ class SqliteInboxStore final : public InboxStore {
     std::unique_ptr<Statement>& statement = list_statements_[index];
     if (!statement) {
       std::string sql =
-          "SELECT i.sequence, i.id, i.read, i.archived, i.state, n.kind, n.object_id, n.revision, n.data, n.created_at,"
+          "SELECT i.sequence, i.id, i.read, i.archived, i.position, n.kind, n.object_id, n.revision, n.data, "
+          "n.created_at,"
           " n.expires_at, p.token FROM item i";
       if (list.unread_only && !list.archived) sql += " INDEXED BY item_unread";
       sql +=
-          " JOIN notification n ON n.notification = i.notification"
-          " LEFT JOIN pending p ON i.state = 0 AND p.inbox = i.inbox AND p.sequence = i.sequence"
-          " WHERE i.inbox = ?1 AND i.sequence > ?2 AND i.sequence <= ?3 AND i.state <> 3";
+          " JOIN notification n ON n.notification = i.position / 1024"
+          " LEFT JOIN pending p ON p.position = i.position"
+          " WHERE i.inbox = ?1 AND i.sequence > ?2 AND i.sequence <= ?3 AND i.expired = 0";
       if (list.unread_only) sql += " AND i.read = 0";
       if (!list.archived) sql += " AND i.archived = 0";
       if (list.kind) sql += " AND n.kind = ?5";
@@ -337,6 +341,7 @@ class SqliteInboxStore final : public InboxStore {
     const Sequence up_to = std::min(list.up_to.value_or(place.cursor.sequence), place.cursor.sequence);
     if (head != nullptr && begin < up_to) {
       Statement& select = list_statement(list);
+      std::vector<std::int64_t> owed;
       if (list.kind) {
         select.bind(head->row, begin, up_to, list.limit + 1, *list.kind);
       } else {
@@ -348,16 +353,13 @@ class SqliteInboxStore final : public InboxStore {
           break;
         }
         page.items.push_back(read_notification(select, list.inbox, head->seen));
+        if (list.acknowledge && page.items.back().state != DeliveryState::Delivered) {
+          owed.push_back(select.integer(4));
+          page.items.back().state = DeliveryState::Delivered;
+        }
       }
       select.done();
-    }
-    if (list.acknowledge) {
-      for (Notification& item : page.items) {
-        if (item.state == DeliveryState::Delivered) continue;
-        settle({head->row, item.sequence, item.read, item.archived, kOwed}, kDelivered);
-        item.state = DeliveryState::Delivered;
-        ++page.acknowledged;
-      }
+      for (const std::int64_t position : owed) page.acknowledged += settle(position) ? 1 : 0;
     }
     page.cursor = !page.items.empty() ? cursor_at(list.inbox, page.items.back().sequence)
                   : known             ? *list.after
@@ -366,8 +368,8 @@ class SqliteInboxStore final : public InboxStore {
     return page;
   }
 
-  /// From the columns sequence, id, read, archived, state, kind, object_id, revision, data, created_at, expires_at,
-  /// token.
+  /// From the columns sequence, id, read, archived, position, kind, object_id, revision, data, created_at, expires_at,
+  /// token of what is owed.
   static Notification read_notification(const Statement& row, const InboxKey& key, Sequence seen) {
     Notification item;
     item.sequence = row.whole(0);
@@ -376,11 +378,9 @@ class SqliteInboxStore final : public InboxStore {
     item.read = row.integer(2) != 0;
     item.archived = row.integer(3) != 0;
     item.seen = item.sequence <= seen;
-    switch (row.integer(4)) {
-      case kOwed: item.state = row.integer(11) != 0 ? DeliveryState::Claimed : DeliveryState::Pending; break;
-      case kDelivered: item.state = DeliveryState::Delivered; break;
-      default: item.state = DeliveryState::Expired; break;
-    }
+    item.state = row.null(11)           ? DeliveryState::Delivered
+                 : row.integer(11) == 0 ? DeliveryState::Pending
+                                        : DeliveryState::Claimed;
     item.kind = Kind{row.text(5)};
     item.object_id = ObjectId{row.text(6)};
     if (!row.null(7)) item.revision = row.text(7);
@@ -390,10 +390,11 @@ class SqliteInboxStore final : public InboxStore {
     return item;
   }
 
-  /// From the columns inbox, sequence, read, archived, state, recipient, workspace.
+  /// From the columns inbox, sequence, position, read, archived, expired, recipient, workspace.
   static std::pair<ItemRow, InboxKey> item_of(const Statement& row) {
-    return {{row.integer(0), row.whole(1), row.integer(2) != 0, row.integer(3) != 0, static_cast<int>(row.integer(4))},
-            {Recipient{row.text(5)}, Workspace{row.text(6)}}};
+    return {
+        {row.integer(0), row.whole(1), row.integer(2), row.integer(3) != 0, row.integer(4) != 0, row.integer(5) != 0},
+        {Recipient{row.text(6)}, Workspace{row.text(7)}}};
   }
   /// The item of an id and the inbox it lies in.
   std::optional<std::pair<ItemRow, InboxKey>> find_item(const NotificationId& id) {
@@ -419,7 +420,7 @@ class SqliteInboxStore final : public InboxStore {
       }
       HeadRow* const head = find_head(found->second);
       ItemRow& item = found->first;
-      if (head == nullptr || item.state == kExpired) continue;
+      if (head == nullptr || item.expired) continue;
       bool change = false;
       switch (mark.act) {
         case Mark::Act::Read:
@@ -436,9 +437,10 @@ class SqliteInboxStore final : public InboxStore {
             update_archived_.bind(item.inbox, item.sequence).run();
           }
           break;
-        case Mark::Act::Acknowledge: change = item.state == kOwed; break;
+        case Mark::Act::Acknowledge: break;
       }
-      if (item.state == kOwed) settle(item, kDelivered);
+      const bool owed = settle(item.position);
+      if (mark.act == Mark::Act::Acknowledge) change = owed;
       if (change) {
         ++marked.changed;
         changed(*head);
@@ -457,8 +459,11 @@ class SqliteInboxStore final : public InboxStore {
     Marked marked;
     if (head != nullptr) {
       const Sequence up_to = mark.up_to.sequence;
-      deliver_up_to_.bind(head->row, up_to).run();
-      delete_pending_up_to_.bind(head->row, up_to).run();
+      if (up_to > head->settled) {
+        settle_up_to_.bind(head->row, head->settled, up_to).run();
+        head->settled = up_to;
+        head->dirty = true;
+      }
       switch (mark.act) {
         case MarkUpTo::Act::Read:
           marked.changed = read_up_to_.bind(head->row, up_to).run();
@@ -484,75 +489,81 @@ class SqliteInboxStore final : public InboxStore {
   Answer run(const Claim& claim) {
     expire_everywhere();
     Claimed claimed;
-    claimed.leases_expired = reclaim_.bind(now_).run();
-    std::vector<std::pair<std::int64_t, std::int64_t>> due;  // not_before, position
-    const auto collect = [&due](Statement& select) {
-      while (select.row()) due.emplace_back(select.integer(0), select.integer(1));
-    };
-    if (claim.inboxes.empty()) {
-      collect(select_due_pending_.bind(now_, claim.limit));
-    } else {
-      for (const InboxKey& key : std::set<InboxKey>(claim.inboxes.begin(), claim.inboxes.end()))
-        if (const HeadRow* const head = find_head(key))
-          collect(select_due_of_inbox_.bind(now_, claim.limit, head->row));
-      std::sort(due.begin(), due.end());
-      if (due.size() > claim.limit) due.resize(claim.limit);
+    std::vector<std::uint64_t> run_out;
+    Statement& leases = select_run_out_.bind(now_);
+    while (leases.row()) run_out.push_back(leases.whole(0));
+    for (const std::uint64_t token : run_out) {
+      claimed.leases_expired += reclaim_.bind(token).run();
+      delete_lease_.bind(token).run();
     }
     claimed.token = {++token_};
     save_token_.bind(token_).run();
-    for (const auto& [not_before, position] : due) {
-      claim_.bind(position, token_, claim.owner, now_ + claim.lease).run();
-      Statement& select = select_claimed_.bind(position);
-      if (!select.row()) break;  // only after an error
-      const InboxKey key{Recipient{select.text(12)}, Workspace{select.text(13)}};
-      claimed.items.push_back(read_notification(select, key, 0));
-      select.done();
-      if (const HeadRow* const head = find_head(key))
-        claimed.items.back().seen = claimed.items.back().sequence <= head->seen;
+    if (claim.inboxes.empty()) {
+      claim_due_.bind(token_, now_, claim.limit).run();
+    } else {
+      std::vector<std::pair<std::int64_t, std::int64_t>> due;  // not_before, position
+      for (const InboxKey& key : std::set<InboxKey>(claim.inboxes.begin(), claim.inboxes.end()))
+        if (HeadRow* const head = find_head(key)) collect_due(*head, due);
+      std::sort(due.begin(), due.end());
+      if (due.size() > claim.limit) due.resize(claim.limit);
+      for (const auto& [not_before, position] : due) claim_.bind(position, token_).run();
     }
+    Statement& select = select_claimed_.bind(token_);
+    while (select.row()) {
+      const InboxKey key{Recipient{select.text(12)}, Workspace{select.text(13)}};
+      claimed.items.push_back(read_notification(select, key, select.whole(14)));
+    }
+    // A head that this transaction has changed is not written back yet.
+    for (Notification& item : claimed.items)
+      if (const auto head = heads_.find(item.inbox); head != heads_.end())
+        item.seen = item.sequence <= head->second.seen;
+    if (!claimed.items.empty()) insert_lease_.bind(token_, claim.owner, now_ + claim.lease).run();
     return claimed;
+  }
+
+  /// What may be claimed of one inbox. On the way the place up to which nothing is owed moves on.
+  void collect_due(HeadRow& head, std::vector<std::pair<std::int64_t, std::int64_t>>& due) {
+    Sequence settled = head.head;
+    Statement& select = select_owed_of_.bind(head.row, head.settled);
+    while (select.row()) {
+      settled = std::min(settled, select.whole(0) - 1);
+      if (select.integer(1) == 0 && select.time(2) <= now_) due.emplace_back(select.integer(2), select.integer(3));
+    }
+    if (settled > head.settled) {
+      head.settled = settled;
+      head.dirty = true;
+    }
   }
 
   Answer run(const Renew& renew) {
     expire_everywhere();
-    return Fenced{renew_.bind(renew.token.value, now_ + renew.lease).run(), 0};
+    Fenced fenced;
+    if (renew_.bind(renew.token.value, now_ + renew.lease).run() == 0) return fenced;
+    Statement& count = count_held_.bind(renew.token.value);
+    if (count.row()) fenced.applied = count.whole(0);
+    count.done();
+    return fenced;
   }
 
-  /// The position of what is owed of an item, if it is held under this token.
-  std::optional<std::pair<ItemRow, std::int64_t>> find_claimed(const NotificationId& id, LeaseToken token) {
-    if (token == LeaseToken{}) return std::nullopt;
-    const auto found = find_item(id);
-    if (!found) return std::nullopt;
-    Statement& select = select_held_.bind(found->first.inbox, found->first.sequence, token.value);
-    if (!select.row()) return std::nullopt;
-    const std::int64_t position = select.integer(0);
-    select.done();
-    return std::pair{found->first, position};
-  }
   Answer run(const Complete& complete) {
     expire_everywhere();
     Fenced fenced;
-    for (const NotificationId& id : complete.ids) {
-      const auto held = find_claimed(id, complete.token);
-      if (held) settle(held->first, kDelivered);
-      ++(held ? fenced.applied : fenced.stale);
-    }
+    for (const NotificationId& id : complete.ids)
+      ++(complete_.bind(id, complete.token.value).run() > 0 ? fenced.applied : fenced.stale);
     return fenced;
   }
   Answer run(const Release& release) {
     expire_everywhere();
     Fenced fenced;
-    for (const NotificationId& id : release.ids) {
-      const auto held = find_claimed(id, release.token);
-      if (held) release_.bind(held->second, release.not_before, release.reason).run();
-      ++(held ? fenced.applied : fenced.stale);
-    }
+    for (const NotificationId& id : release.ids)
+      ++(release_.bind(id, release.token.value, release.not_before, release.reason).run() > 0 ? fenced.applied
+                                                                                              : fenced.stale);
     return fenced;
   }
 
   std::vector<std::pair<ItemRow, InboxKey>> items_of(std::int64_t notification) {
     std::vector<std::pair<ItemRow, InboxKey>> items;
-    Statement& select = select_items_of_.bind(notification);
+    Statement& select = select_items_of_.bind(notification * kPositionsPerNotification);
     while (select.row()) items.push_back(item_of(select));
     return items;
   }
@@ -574,7 +585,7 @@ class SqliteInboxStore final : public InboxStore {
         if (head == nullptr) break;  // only after an error
         if (item.countable() && !item.read) head->floor = std::max(head->floor, item.sequence);
         discount(*head, item);
-        if (item.state == kOwed) delete_pending_.bind(item.inbox, item.sequence).run();
+        settle(item.position);
         delete_item_.bind(item.inbox, item.sequence).run();
         changed(*head);
       }
@@ -613,90 +624,100 @@ class SqliteInboxStore final : public InboxStore {
   // After connection_, so that they end before it.
   std::array<std::unique_ptr<Statement>, 8> list_statements_;
   Statement select_head_{connection_,
-                         "SELECT inbox, head, floor, seen, unread, unseen, version, next_expiry FROM inbox"
+                         "SELECT inbox, head, floor, seen, unread, unseen, version, next_expiry, settled FROM inbox"
                          " WHERE recipient = ?1 AND workspace = ?2"};
   Statement insert_head_{connection_,
-                         "INSERT INTO inbox (recipient, workspace, head, floor, seen, unread, unseen, version)"
-                         " VALUES (?1, ?2, 0, 0, 0, 0, 0, 0)"};
+                         "INSERT INTO inbox (recipient, workspace, head, floor, seen, unread, unseen, version, settled)"
+                         " VALUES (?1, ?2, 0, 0, 0, 0, 0, 0, 0)"};
   Statement update_head_{connection_,
                          "UPDATE inbox SET head = ?2, floor = ?3, seen = ?4, unread = ?5, unseen = ?6, version = ?7,"
-                         " next_expiry = ?8 WHERE inbox = ?1"};
+                         " next_expiry = ?8, settled = ?9 WHERE inbox = ?1"};
   Statement select_expiring_{connection_, "SELECT recipient, workspace FROM inbox WHERE next_expiry <= ?1 LIMIT 1000"};
-  Statement select_due_{connection_,
-                        "SELECT sequence, read, archived, state FROM item"
-                        " WHERE inbox = ?1 AND expires_at <= ?2 AND expires_at IS NOT NULL AND state <> 3"};
-  Statement select_next_expiry_{connection_,
-                                "SELECT min(expires_at) FROM item"
-                                " WHERE inbox = ?1 AND expires_at IS NOT NULL AND state <> 3"};
-  Statement insert_notification_{
-      connection_,
-      "INSERT INTO notification (id, tenant, idempotency_key, fingerprint, kind, object_id, revision,"
-      " data, created_at, expires_at, stored_at)"
-      " VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)"
-      " ON CONFLICT (tenant, idempotency_key) DO NOTHING"};
+
+  Statement insert_notification_{connection_,
+                                 "INSERT INTO notification (id, tenant, idempotency_key, fingerprint, kind, object_id,"
+                                 " revision, data, created_at, expires_at, stored_at)"
+                                 " VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)"
+                                 " ON CONFLICT (tenant, idempotency_key) DO NOTHING"};
   Statement select_by_key_{connection_,
                            "SELECT id, fingerprint FROM notification WHERE tenant = ?1 AND idempotency_key = ?2"};
-  Statement insert_item_{connection_,
-                         "INSERT INTO item (inbox, sequence, id, notification, read, archived, state, expires_at)"
-                         " VALUES (?1, ?2, ?3, ?4, 0, 0, ?5, ?6)"};
-  Statement insert_pending_{connection_,
-                            "INSERT INTO pending (inbox, sequence, token, attempts, not_before, stored_at)"
-                            " VALUES (?1, ?2, 0, 0, ?3, ?3)"};
-  Statement select_item_{connection_,
-                         "SELECT i.inbox, i.sequence, i.read, i.archived, i.state, b.recipient, b.workspace"
-                         " FROM item i JOIN inbox b ON b.inbox = i.inbox WHERE i.id = ?1"};
-  Statement update_state_{connection_, "UPDATE item SET state = ?3 WHERE inbox = ?1 AND sequence = ?2"};
-  Statement update_read_{connection_, "UPDATE item SET read = 1 WHERE inbox = ?1 AND sequence = ?2"};
-  Statement update_archived_{connection_, "UPDATE item SET archived = 1 WHERE inbox = ?1 AND sequence = ?2"};
-  Statement delete_pending_{connection_, "DELETE FROM pending WHERE inbox = ?1 AND sequence = ?2"};
-  Statement deliver_up_to_{connection_,
-                           "UPDATE item SET state = 2 WHERE inbox = ?1 AND sequence IN"
-                           " (SELECT sequence FROM pending WHERE inbox = ?1 AND sequence <= ?2)"};
-  Statement delete_pending_up_to_{connection_, "DELETE FROM pending WHERE inbox = ?1 AND sequence <= ?2"};
-  Statement read_up_to_{connection_,
-                        "UPDATE item INDEXED BY item_unread SET read = 1"
-                        " WHERE inbox = ?1 AND sequence <= ?2 AND read = 0 AND archived = 0 AND state <> 3"};
-  Statement count_unseen_{connection_,
-                          "SELECT count(*) FROM item"
-                          " WHERE inbox = ?1 AND sequence > ?2 AND sequence <= ?3 AND archived = 0 AND state <> 3"};
-  Statement reclaim_{connection_,
-                     "UPDATE pending SET token = 0, owner = NULL, lease_until = NULL"
-                     " WHERE token <> 0 AND lease_until <= ?1"};
-  Statement select_due_pending_{connection_,
-                                "SELECT not_before, position FROM pending"
-                                " WHERE token = 0 AND not_before <= ?1 ORDER BY not_before, position LIMIT ?2"};
-  Statement select_due_of_inbox_{
-      connection_,
-      "SELECT not_before, position FROM pending INDEXED BY pending_item"
-      " WHERE inbox = ?3 AND token = 0 AND not_before <= ?1 ORDER BY not_before, position LIMIT ?2"};
-  Statement save_token_{connection_, "UPDATE setting SET value = ?1 WHERE name = 'lease_token'"};
-  Statement claim_{connection_,
-                   "UPDATE pending SET token = ?2, owner = ?3, lease_until = ?4, attempts = attempts + 1"
-                   " WHERE position = ?1 AND token = 0"};
-  Statement select_claimed_{
-      connection_,
-      "SELECT i.sequence, i.id, i.read, i.archived, i.state, n.kind, n.object_id, n.revision, n.data,"
-      " n.created_at, n.expires_at, p.token, b.recipient, b.workspace FROM pending p"
-      " JOIN item i ON i.inbox = p.inbox AND i.sequence = p.sequence"
-      " JOIN notification n ON n.notification = i.notification JOIN inbox b ON b.inbox = p.inbox"
-      " WHERE p.position = ?1"};
-  Statement renew_{connection_, "UPDATE pending SET lease_until = ?2 WHERE token = ?1 AND token <> 0"};
-  Statement select_held_{connection_, "SELECT position FROM pending WHERE inbox = ?1 AND sequence = ?2 AND token = ?3"};
-  Statement release_{connection_,
-                     "UPDATE pending SET token = 0, owner = NULL, lease_until = NULL, not_before = ?2, reason = ?3"
-                     " WHERE position = ?1"};
   Statement select_old_{connection_,
                         "SELECT notification FROM"
                         " (SELECT notification, stored_at FROM notification ORDER BY notification LIMIT ?2)"
                         " WHERE stored_at < ?1"};
-  Statement select_items_of_{connection_,
-                             "SELECT i.inbox, i.sequence, i.read, i.archived, i.state, b.recipient, b.workspace"
-                             " FROM item i JOIN inbox b ON b.inbox = i.inbox WHERE i.notification = ?1"};
-  Statement delete_item_{connection_, "DELETE FROM item WHERE inbox = ?1 AND sequence = ?2"};
   Statement delete_notification_{connection_, "DELETE FROM notification WHERE notification = ?1"};
+
+  Statement insert_item_{connection_,
+                         "INSERT INTO item (inbox, sequence, id, position, read, archived, expired, expires_at)"
+                         " VALUES (?1, ?2, ?3, ?4, 0, 0, ?5, ?6)"};
+  Statement select_item_{connection_,
+                         "SELECT i.inbox, i.sequence, i.position, i.read, i.archived, i.expired, b.recipient,"
+                         " b.workspace FROM item i JOIN inbox b ON b.inbox = i.inbox WHERE i.id = ?1"};
+  Statement select_items_of_{connection_,
+                             "SELECT i.inbox, i.sequence, i.position, i.read, i.archived, i.expired, b.recipient,"
+                             " b.workspace FROM item i JOIN inbox b ON b.inbox = i.inbox"
+                             " WHERE i.position >= ?1 AND i.position < ?1 + 1024"};
+  Statement select_due_{connection_,
+                        "SELECT sequence, position, read, archived FROM item"
+                        " WHERE inbox = ?1 AND expires_at <= ?2 AND expires_at IS NOT NULL AND expired = 0"};
+  Statement select_next_expiry_{connection_,
+                                "SELECT min(expires_at) FROM item"
+                                " WHERE inbox = ?1 AND expires_at IS NOT NULL AND expired = 0"};
+  Statement update_expired_{connection_, "UPDATE item SET expired = 1 WHERE inbox = ?1 AND sequence = ?2"};
+  Statement update_read_{connection_, "UPDATE item SET read = 1 WHERE inbox = ?1 AND sequence = ?2"};
+  Statement update_archived_{connection_, "UPDATE item SET archived = 1 WHERE inbox = ?1 AND sequence = ?2"};
+  Statement read_up_to_{connection_,
+                        "UPDATE item INDEXED BY item_unread SET read = 1"
+                        " WHERE inbox = ?1 AND sequence <= ?2 AND read = 0 AND archived = 0 AND expired = 0"};
+  Statement count_unseen_{connection_,
+                          "SELECT count(*) FROM item"
+                          " WHERE inbox = ?1 AND sequence > ?2 AND sequence <= ?3 AND archived = 0 AND expired = 0"};
+  Statement delete_item_{connection_, "DELETE FROM item WHERE inbox = ?1 AND sequence = ?2"};
+
+  // What is owed is unread: every act that reads or archives settles. So the index of the unread finds it.
+  Statement insert_pending_{connection_,
+                            "INSERT INTO pending (position, inbox, sequence, token, attempts, not_before, stored_at)"
+                            " VALUES (?1, ?2, ?3, 0, 0, ?4, ?4)"};
+  Statement delete_pending_{connection_, "DELETE FROM pending WHERE position = ?1"};
+  Statement settle_up_to_{connection_,
+                          "DELETE FROM pending WHERE position IN (SELECT position FROM item INDEXED BY item_unread"
+                          " WHERE inbox = ?1 AND sequence > ?2 AND sequence <= ?3"
+                          " AND read = 0 AND archived = 0 AND expired = 0)"};
+  Statement select_owed_of_{connection_,
+                            "SELECT i.sequence, p.token, p.not_before, p.position"
+                            " FROM item i INDEXED BY item_unread CROSS JOIN pending p ON p.position = i.position"
+                            " WHERE i.inbox = ?1 AND i.sequence > ?2"
+                            " AND i.read = 0 AND i.archived = 0 AND i.expired = 0 ORDER BY i.sequence"};
+  Statement claim_{connection_,
+                   "UPDATE pending SET token = ?2, attempts = attempts + 1 WHERE position = ?1 AND token = 0"};
+  Statement claim_due_{connection_,
+                       "UPDATE pending SET token = ?1, attempts = attempts + 1 WHERE position IN"
+                       " (SELECT position FROM pending WHERE token = 0 AND not_before <= ?2"
+                       " ORDER BY not_before, position LIMIT ?3)"};
+  Statement select_claimed_{connection_,
+                            "SELECT i.sequence, i.id, i.read, i.archived, i.position, n.kind, n.object_id, n.revision,"
+                            " n.data, n.created_at, n.expires_at, p.token, b.recipient, b.workspace, b.seen"
+                            " FROM pending p CROSS JOIN item i ON i.inbox = p.inbox AND i.sequence = p.sequence"
+                            " CROSS JOIN notification n ON n.notification = p.position / 1024"
+                            " CROSS JOIN inbox b ON b.inbox = p.inbox"
+                            " WHERE p.token = ?1 ORDER BY p.not_before, p.position"};
+  Statement complete_{connection_,
+                      "DELETE FROM pending WHERE position = (SELECT position FROM item WHERE id = ?1)"
+                      " AND token = ?2 AND token <> 0"};
+  Statement release_{connection_,
+                     "UPDATE pending SET token = 0, not_before = ?3, reason = ?4"
+                     " WHERE position = (SELECT position FROM item WHERE id = ?1) AND token = ?2 AND token <> 0"};
   Statement select_stats_{connection_,
-                          "SELECT (SELECT count(*) FROM pending WHERE token <> 0), (SELECT count(*) FROM pending)"};
+                          "SELECT (SELECT count(*) FROM pending WHERE token > 0), (SELECT count(*) FROM pending)"};
   Statement select_oldest_{connection_, "SELECT stored_at FROM pending ORDER BY position LIMIT 1"};
+
+  Statement save_token_{connection_, "UPDATE setting SET value = ?1 WHERE name = 'lease_token'"};
+  Statement insert_lease_{connection_, "INSERT INTO lease (token, owner, lease_until) VALUES (?1, ?2, ?3)"};
+  Statement renew_{connection_, "UPDATE lease SET lease_until = ?2 WHERE token = ?1"};
+  Statement count_held_{connection_, "SELECT count(*) FROM pending WHERE token = ?1 AND token <> 0"};
+  Statement select_run_out_{connection_, "SELECT token FROM lease WHERE lease_until <= ?1"};
+  Statement reclaim_{connection_, "UPDATE pending SET token = 0 WHERE token = ?1"};
+  Statement delete_lease_{connection_, "DELETE FROM lease WHERE token = ?1"};
 };
 
 }  // namespace

@@ -24,6 +24,7 @@ CREATE TABLE inbox (
   unseen      INTEGER NOT NULL,
   version     INTEGER NOT NULL,            -- grows with every change
   next_expiry INTEGER,                     -- unix ms; null: no item will expire
+  settled     INTEGER NOT NULL,            -- nothing up to it is owed
   UNIQUE (recipient, workspace)
 );
 CREATE INDEX inbox_expiry ON inbox (next_expiry) WHERE next_expiry IS NOT NULL;
@@ -45,40 +46,43 @@ CREATE TABLE notification (
   UNIQUE (tenant, idempotency_key)
 );
 
--- Its place in one inbox. Small, because it is written again when it is read, archived or delivered.
+-- Its place in one inbox. Small and in the order of the inbox, so that a page of a list lies together. `position` is unique over
+-- all inboxes and in the order of creation: notification * 1024 + number of the recipient.
 CREATE TABLE item (
-  inbox        INTEGER NOT NULL,
-  sequence     INTEGER NOT NULL,           -- dense in its inbox, in commit order
-  id           BLOB NOT NULL,              -- 16 bytes
-  notification INTEGER NOT NULL,
-  read         INTEGER NOT NULL,           -- 0, 1
-  archived     INTEGER NOT NULL,           -- 0, 1
-  state        INTEGER NOT NULL,           -- 0 owed (see pending), 2 delivered, 3 expired
-  expires_at   INTEGER,                    -- unix ms
+  inbox      INTEGER NOT NULL,
+  sequence   INTEGER NOT NULL,             -- dense in its inbox, in commit order
+  id         BLOB NOT NULL,                -- 16 bytes; in the order of time, so that their index grows at its end
+  position   INTEGER NOT NULL,
+  read       INTEGER NOT NULL,             -- 0, 1
+  archived   INTEGER NOT NULL,             -- 0, 1
+  expired    INTEGER NOT NULL,             -- 0, 1
+  expires_at INTEGER,                      -- unix ms
   PRIMARY KEY (inbox, sequence)
 ) WITHOUT ROWID;
 CREATE UNIQUE INDEX item_id ON item (id);
-CREATE INDEX item_notification ON item (notification);
-CREATE INDEX item_unread ON item (inbox, sequence) WHERE read = 0 AND archived = 0 AND state <> 3;
-CREATE INDEX item_expiry ON item (inbox, expires_at) WHERE expires_at IS NOT NULL AND state <> 3;
+CREATE INDEX item_position ON item (position);
+CREATE INDEX item_unread ON item (inbox, sequence) WHERE read = 0 AND archived = 0 AND expired = 0;
+CREATE INDEX item_expiry ON item (inbox, expires_at) WHERE expires_at IS NOT NULL AND expired = 0;
 
--- What is owed: a row from creation to delivery or expiry, and the claim on it.
+-- What is owed: an item has a row from its creation to its delivery or expiry. Delivered is what has none.
 CREATE TABLE pending (
-  position    INTEGER PRIMARY KEY,
-  inbox       INTEGER NOT NULL,
-  sequence    INTEGER NOT NULL,
-  token       INTEGER NOT NULL,            -- 0: not claimed
-  owner       TEXT,
-  lease_until INTEGER,                     -- unix ms
-  attempts    INTEGER NOT NULL,
-  not_before  INTEGER NOT NULL,            -- unix ms
-  reason      TEXT,                        -- why it was released last
-  stored_at   INTEGER NOT NULL             -- unix ms
+  position   INTEGER PRIMARY KEY,          -- of the item
+  inbox      INTEGER NOT NULL,
+  sequence   INTEGER NOT NULL,
+  token      INTEGER NOT NULL,             -- the claim that holds it; 0: none
+  attempts   INTEGER NOT NULL,
+  not_before INTEGER NOT NULL,             -- unix ms
+  reason     TEXT,                         -- why it was released last
+  stored_at  INTEGER NOT NULL              -- unix ms
 );
-CREATE UNIQUE INDEX pending_item ON pending (inbox, sequence);
-CREATE INDEX pending_due ON pending (not_before, position) WHERE token = 0;
-CREATE INDEX pending_lease ON pending (lease_until) WHERE token <> 0;
-CREATE INDEX pending_token ON pending (token) WHERE token <> 0;
+CREATE INDEX pending_token ON pending (token, not_before);
+
+-- Claims that have neither run out nor been noticed to.
+CREATE TABLE lease (
+  token       INTEGER PRIMARY KEY,
+  owner       TEXT NOT NULL,
+  lease_until INTEGER NOT NULL             -- unix ms
+);
 )",
 };
 

@@ -95,6 +95,19 @@ TEST(ItemId, IsTheNotificationsOwnForOneRecipient) {
   EXPECT_NE(item_id(id, 0, 2), item_id(id, 1, 2));
 }
 
+TEST(FreshId, IsInTheOrderOfTimeAndSoAreItsItems) {
+  SeededSecrets secrets{1};
+  const NotificationId early = fresh_id(timestamp_from_unix_ms(0x0123456789ab), secrets.bytes16());
+  const NotificationId late = fresh_id(timestamp_from_unix_ms(0x0123456789ac), secrets.bytes16());
+  EXPECT_EQ(early.str().substr(0, 15), "01234567-89ab-7");
+  EXPECT_NE(std::string{"89ab"}.find(early.str()[19]), std::string::npos) << early.str();
+  EXPECT_LT(early, late);
+  for (std::size_t i = 0; i < 100; ++i) {
+    EXPECT_EQ(item_id(early, i, 100).str().substr(0, 15), "01234567-89ab-7");
+    EXPECT_LT(item_id(early, i, 100), item_id(late, i, 100));
+  }
+}
+
 TEST(Checked, SortsRecipientsAndDropsRepetitions) {
   Intent i = intent();
   i.recipients = {Recipient{"bob"}, Recipient{"alice"}, Recipient{"bob"}};

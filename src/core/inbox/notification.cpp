@@ -1,5 +1,7 @@
 #include "core/inbox/notification.h"
 
+#include <algorithm>
+
 #include "base/bytes.h"
 
 namespace fanfare::inbox {
@@ -47,8 +49,24 @@ Fingerprint fingerprint(const Intent& intent) {
   return fnv128(bytes);
 }
 
+NotificationId fresh_id(Timestamp now, std::array<std::uint8_t, 16> random) {
+  Uuid id{random};
+  const auto time = static_cast<std::uint64_t>(unix_ms(now));
+  for (std::size_t i = 0; i < 6; ++i) id.bytes[i] = static_cast<std::uint8_t>(time >> (8 * (5 - i)));
+  id.bytes[6] = static_cast<std::uint8_t>((id.bytes[6] & 0x0f) | 0x70);
+  id.bytes[8] = static_cast<std::uint8_t>((id.bytes[8] & 0x3f) | 0x80);
+  return NotificationId{id};
+}
+
 NotificationId item_id(const NotificationId& notification, std::size_t index, std::size_t recipients) {
-  return recipients == 1 ? notification : NotificationId{notification.derived(index)};
+  if (recipients == 1) return notification;
+  NotificationId id{notification.derived(index)};
+  // Version 7 keeps the time in front.
+  if ((notification.bytes[6] & 0xf0) == 0x70) {
+    std::copy_n(notification.bytes.begin(), 6, id.bytes.begin());
+    id.bytes[6] = static_cast<std::uint8_t>((id.bytes[6] & 0x0f) | 0x70);
+  }
+  return id;
 }
 
 }  // namespace fanfare::inbox

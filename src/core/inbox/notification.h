@@ -36,7 +36,11 @@ struct Intent {
 /// Equal for equal intents; the tenant and the key are not part of it.
 Fingerprint fingerprint(const Intent& intent);
 
-/// The id of one person's item: the notification's own id if there is one recipient, else derived from it and `index`.
+/// An id in the order of time, so that the indexes of stores grow at their end and not everywhere. [RFC 9562 5.7]
+NotificationId fresh_id(Timestamp now, std::array<std::uint8_t, 16> random);
+
+/// The id of one person's item: the notification's own id if there is one recipient, else derived from it and `index`,
+/// with its time.
 NotificationId item_id(const NotificationId& notification, std::size_t index, std::size_t recipients);
 
 /// How far an item is on its way to its person; read state is apart from it.

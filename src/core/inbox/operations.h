@@ -25,7 +25,7 @@ namespace fanfare::inbox {
 /// Refused.
 struct Create {
   Intent intent;
-  NotificationId fresh;  ///< Its id if it is new; random.
+  NotificationId fresh;  ///< Its id if it is new: fresh_id().
 };
 
 /// One page of an inbox in sequence order. Answers Page.

@@ -381,7 +381,8 @@ TEST(ReadEvent, L2TheAttributeNameIsConfigurable) {
 
 constexpr const char* kEnvelope =
     R"({"Type":"Notification","MessageId":"sns-1","TopicArn":"arn:aws:sns:us-east-1:000000000000:t",
-  "Message":"{\"a\":\"\\u00e9\"}","MessageAttributes":{"SQSPubSubTriggerName":{"Type":"String","Value":"document.ready"}}})";
+  "Message":"{\"a\":\"\\u00e9\"}",
+  "MessageAttributes":{"SQSPubSubTriggerName":{"Type":"String","Value":"document.ready"}}})";
 
 TEST(ReadEvent, L2OpensAnSnsEnvelope) {
   wire::json::Reader reader;
@@ -428,9 +429,11 @@ TEST(ReadEvent, L6SaysWhatIsWrong) {
       {"7", EventFault::MissingTrigger},
       {R"({"n":1e999})", EventFault::MissingTrigger},
       {R"({"Type":"Notification","Message":"{}"})", EventFault::MissingTrigger},
-      {R"({"Type":"Notification","Message":"{}","MessageAttributes":{"SQSPubSubTriggerName":{"Type":"String","Value":""}}})",
+      {R"({"Type":"Notification","Message":"{}",
+           "MessageAttributes":{"SQSPubSubTriggerName":{"Type":"String","Value":""}}})",
        EventFault::MissingTrigger},
-      {R"({"Type":"Notification","Message":{},"MessageAttributes":{"SQSPubSubTriggerName":{"Type":"String","Value":"t"}}})",
+      {R"({"Type":"Notification","Message":{},
+           "MessageAttributes":{"SQSPubSubTriggerName":{"Type":"String","Value":"t"}}})",
        EventFault::MissingTrigger},
       {R"({"Type":"Notification","Message":"{}","MessageAttributes":7})", EventFault::MissingTrigger},
   };
