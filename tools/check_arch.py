@@ -629,8 +629,33 @@ def compile_flags(root, build):
     return flags
 
 
+def compiled_first(root, build):
+    """Headers that the build itself has compiled alone: those that a source, built since, includes before all else."""
+    with open(os.path.join(build, "compile_commands.json"), encoding="utf-8") as file:
+        commands = json.load(file)
+    proved = set()
+    for entry in commands:
+        words = shlex.split(entry["command"])
+        if "-o" not in words or not os.path.isfile(entry["file"]):
+            continue
+        built_file = os.path.join(entry["directory"], words[words.index("-o") + 1])
+        with open(entry["file"], encoding="utf-8", errors="replace") as file:
+            first = re.search(r'^[ \t]*#[ \t]*include[ \t]*(?:"([^"\n]+)"|<)', file.read(), re.MULTILINE)
+        if not first or not first.group(1) or not os.path.isfile(built_file):
+            continue
+        beside = os.path.join(os.path.dirname(entry["file"]), first.group(1))
+        for header in (os.path.join(root, "src", first.group(1)), beside):
+            if os.path.isfile(header):
+                newest = max(os.stat(header).st_mtime_ns, os.stat(entry["file"]).st_mtime_ns)
+                if os.stat(built_file).st_mtime_ns > newest:
+                    proved.add(os.path.normpath(header))
+                break
+    return proved
+
+
 def check_headers(root, build):
     modules = load_modules(build)
+    proved = compiled_first(root, build)
     flags = compile_flags(root, build)
     cache = Cache(build, "headers")
     hashes = {}
@@ -653,6 +678,8 @@ def check_headers(root, build):
             return [
                 Finding(f"{module['folder']}/CMakeLists.txt: HEADERS names {header}, which is not there: mend the name")
             ]
+        if os.path.normpath(path) in proved:
+            return []
         command = flags.get(module["folder"]) or flags.get("src/base") or flags.get("src")
         if command is None:
             return [

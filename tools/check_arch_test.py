@@ -446,6 +446,19 @@ class Headers(Tree):
         self.assertEqual(self.headers(), [])
         self.assertEqual(ran, [])
 
+    def test_a_header_that_a_built_source_includes_first_is_not_compiled_again(self):
+        self.module("base", {"ids.h": "#pragma once\nstruct Id {};\n", "ids.cpp": '// Ids.\n#include "base/ids.h"\n'})
+        self.write("build/dev/x.o", "")
+        for path in ("src/base/ids.h", "src/base/ids.cpp"):
+            os.utime(os.path.join(self.root, path), (1, 1))
+        self.assertEqual(check_arch.compiled_first(self.root, self.build), {os.path.join(self.root, "src/base/ids.h")})
+        self.assertEqual(self.headers(), [])
+        os.utime(os.path.join(self.root, "build/dev/x.o"), (0, 0))
+        self.assertEqual(check_arch.compiled_first(self.root, self.build), set())
+        self.write("src/base/ids.cpp", '#include <string>\n#include "base/ids.h"\n')
+        os.utime(os.path.join(self.root, "build/dev/x.o"), None)
+        self.assertEqual(check_arch.compiled_first(self.root, self.build), set())
+
     def test_a_header_that_is_not_there_is_said(self):
         self.module("base", {"ids.cpp": ""}, headers=["gone.h"])
         self.refuses(self.headers(), "HEADERS names gone.h, which is not there")
