@@ -377,6 +377,10 @@ class InputCoercion {
           const auto end = std::to_chars(digits, digits + sizeof digits, input.as_integer());
           return Value::string(arena_.copy(std::string_view(digits, static_cast<std::size_t>(end.ptr - digits))));
         }
+        // A whole number beyond 64 bits arrives as a double.
+        if (input.kind() == ValueKind::Float && std::trunc(input.as_real()) == input.as_real() && std::abs(input.as_real()) < 1e21) {
+          return Value::string(arena_.copy(std::string_view(fmt::format("{:.0f}", input.as_real()))));
+        }
         break;
       case ScalarKind::Custom: {
         if (type.codec == nullptr || !type.codec->parse) return input;

@@ -69,8 +69,7 @@ class Context {
   bool has_introspection = false;            ///< `__schema` or `__type` is selected somewhere
 
   // Filled by check_fragments().
-  std::vector<std::uint32_t> fragment_order;  ///< each fragment after those that it spreads; only without cycles
-  bool has_cycle = false;
+  std::vector<std::uint32_t> fragment_order;  ///< each fragment after those that it spreads, but for cycles
 
  private:
   FragmentIndex fragments_;

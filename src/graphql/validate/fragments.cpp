@@ -20,21 +20,23 @@ void check_names(Context& context) {
 
 void check_cycles(Context& context) {
   struct Step {
-    std::uint32_t fragment;
+    std::uint32_t fragment;  // the last of its name, which a spread means
+    std::uint32_t node;      // the definition that is walked: at the root of a walk it may be another of that name
     std::size_t next = 0;
   };
   std::vector<Color> colors(context.document.fragments.size());
   std::vector<Step> path;
-  for (std::uint32_t root = 0; root < colors.size(); ++root) {
+  for (std::uint32_t node = 0; node < colors.size(); ++node) {
+    const std::uint32_t root = context.find_fragment(context.document.fragments[node]->name.text);
     if (colors[root] != Color::White) continue;
     colors[root] = Color::Grey;
-    path.push_back({root});
+    path.push_back({root, node});
     while (!path.empty()) {
       Step& step = path.back();
-      const auto spreads = context.spreads(context.fragment_contents[step.fragment]);
+      const auto spreads = context.spreads(context.fragment_contents[step.node]);
       if (step.next == spreads.size()) {
         colors[step.fragment] = Color::Black;
-        context.fragment_order.push_back(step.fragment);
+        context.fragment_order.push_back(step.node);
         path.pop_back();
         continue;
       }
@@ -42,10 +44,9 @@ void check_cycles(Context& context) {
       if (use.fragment == kNoFragment || colors[use.fragment] == Color::Black) continue;
       if (colors[use.fragment] == Color::White) {
         colors[use.fragment] = Color::Grey;
-        path.push_back({use.fragment});
+        path.push_back({use.fragment, use.fragment});
         continue;
       }
-      context.has_cycle = true;
       if (context.is_full()) continue;
       std::string via;
       std::size_t shown = 0;
@@ -95,9 +96,9 @@ void check_fragments(Context& context) {
 }
 
 // The number of lists inside each other is a property of a selection set: that of its fields and of the fragments that it
-// spreads, which have been computed before.
+// spreads, which have been computed before (all but those that close a cycle, which is an error of its own).
 void check_introspection_depth(Context& context) {
-  if (!context.has_introspection || context.has_cycle) return;
+  if (!context.has_introspection) return;
   std::vector<std::uint32_t> of_fragment(context.document.fragments.size());
   const auto is_list = [](std::string_view name) {
     return name == "fields" || name == "interfaces" || name == "possibleTypes" || name == "inputFields";

@@ -99,6 +99,7 @@ class Walk {
   }
 
   void field(const SelectionNode& node, const Type* parent) {
+    context_.has_introspection |= node.name.text == "__schema" || node.name.text == "__type";
     const Field* definition = parent != nullptr ? schema_.find_field(*parent, node.name.text) : nullptr;
     if (definition == nullptr) {
       if (parent != nullptr && !context_.is_full()) unknown_field(node, *parent);
@@ -107,7 +108,6 @@ class Walk {
       if (node.selections != nullptr) selection_set(*node.selections, nullptr);
       return;
     }
-    if (definition == schema_.schema_field || definition == schema_.type_field) context_.has_introspection = true;
     arguments(node.arguments, definition->arguments, true, node.name, "field \"");
     directives(node.directives, DirectiveLocation::Field);
     const Type& type = *definition->type.named;

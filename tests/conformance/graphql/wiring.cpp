@@ -13,11 +13,13 @@ const Type* first_or_last_by_name(const Type& abstract) {
                                           : *std::max_element(possible.begin(), possible.end(), by_name);
 }
 
-Resolved by_type(FieldCall& call, TypeRef type) {
+}  // namespace
+
+Resolved value_by_type(FieldCall& call, TypeRef type) {
   type = type.nullable();
   if (type.is_list()) {
     const auto items = call.make_items(2);
-    for (Resolved& item : items) item = by_type(call, type.inner());
+    for (Resolved& item : items) item = value_by_type(call, type.inner());
     return Resolved::items(items);
   }
   const Type& named = *type.named;
@@ -41,10 +43,8 @@ Resolved by_type(FieldCall& call, TypeRef type) {
   return Resolved::null();
 }
 
-}  // namespace
-
 void wire_by_type(Bindings& bindings) {
-  bindings.resolve_others([](FieldCall& call) { return by_type(call, call.field.type); });
+  bindings.resolve_others([](FieldCall& call) { return value_by_type(call, call.field.type); });
 }
 
 }  // namespace fanfare::graphql

@@ -8,5 +8,7 @@
 namespace fanfare::graphql {
 
 void wire_by_type(Bindings& bindings);
+/// The value that such a field gives.
+Resolved value_by_type(FieldCall& call, TypeRef type);
 
 }  // namespace fanfare::graphql

@@ -1,0 +1,160 @@
+// Our side of the comparison with graphql-js: one JSON object a line in, one a line out.
+//
+//   {"schema": SDL}                                    -> {"rules":[]}, or the rules that the schema breaks
+//   {"query": ..., "variables": ..., "operationName"}  -> {"rules":["FieldSelections"]}: refused, by which rules
+//                                                      -> {"response":{...}}: executed
+//   {"bench": ..., "rounds": N}                        -> {"parse":ns,"validate":ns,"execute":ns,...} for one round
+//
+// Fields answer by their type (wiring.h), but by their name if it begins so: `nul` null, `err` an error, `mix` a list of a
+// value, null and an error, `echo` the arguments as JSON text.
+#include <chrono>
+#include <iostream>
+#include <set>
+#include <string>
+
+#include "graphql/execute.h"
+#include "wire/json/value.h"
+#include "wire/json/writer.h"
+#include "wiring.h"
+
+namespace fanfare::graphql {
+namespace {
+
+namespace json = wire::json;
+
+Resolved echo(FieldCall& call) {
+  std::string text = "{";
+  for (std::size_t i = 0; i < call.arguments.size(); ++i) {
+    if (call.arguments[i].is_absent()) continue;
+    if (text.size() > 1) text.push_back(',');
+    json::append_quoted(text, call.field.arguments[i].name);
+    text.push_back(':');
+    append_json(text, call.arguments[i]);
+  }
+  text.push_back('}');
+  return Resolved::string(call.keep(text));
+}
+
+void wire(Bindings& bindings) {
+  wire_by_type(bindings);
+  for (const Type* type : bindings.schema().types) {
+    if (type->kind != TypeKind::Object || type->is_introspection) continue;
+    const Type* const parent = type;
+    for (const Field& field : type->fields) {
+      const auto bind = [&](Resolver resolver) { (void)bindings.resolve(parent->name, field.name, std::move(resolver)); };
+      if (field.name.starts_with("nul")) bind([](FieldCall&) { return Resolved::null(); });
+      if (field.name.starts_with("err")) bind([](FieldCall& call) { return call.error("failed"); });
+      if (field.name.starts_with("echo")) bind(echo);
+      if (!field.name.starts_with("mix")) continue;
+      const Field* const bound = &field;
+      bind([bound](FieldCall& call) {
+        const auto items = call.make_items(3);
+        items[0] = value_by_type(call, bound->type.nullable().inner());
+        items[2] = call.error("failed");
+        return Resolved::items(items);
+      });
+    }
+  }
+}
+
+std::string rules_line(const std::vector<Error>& errors) {
+  std::set<std::string_view> rules;
+  for (const Error& error : errors) rules.insert(name_of(error.rule));
+  std::string line = "{\"rules\":[";
+  for (const std::string_view rule : rules) {
+    if (line.back() != '[') line.push_back(',');
+    json::append_quoted(line, rule);
+  }
+  line.append("],\"message\":");
+  json::append_quoted(line, errors.empty() ? std::string_view() : std::string_view(errors.front().message));
+  return line + "}";
+}
+
+PrepareOptions generous() {
+  PrepareOptions options;
+  options.limits.complexity = 0;
+  options.limits.aliases = 0;
+  return options;
+}
+
+class Tool {
+ public:
+  std::string answer(const json::Value& request) {
+    if (const auto sdl = request.find_string("schema")) return use_schema(*sdl);
+    if (const auto query = request.find_string("bench")) return bench(*query, request);
+    return execute(request);
+  }
+
+ private:
+  std::string use_schema(std::string_view sdl) {
+    bindings_.reset();
+    auto schema = build_schema(sdl);
+    if (!schema) return rules_line(schema.error());
+    bindings_ = std::make_unique<Bindings>(*std::move(schema));
+    wire(*bindings_);
+    return R"({"rules":[]})";
+  }
+
+  std::string execute(const json::Value& request) {
+    const auto prepared = Prepared::prepare(*bindings_, {"query", *request.find_string("query")}, generous());
+    if (!prepared) return rules_line(prepared.error());
+    arena_.reset();
+    execution_.start(*prepared, request_of(request));
+    if (!execution_.was_executed()) return rules_line(execution_.errors());
+    return "{\"response\":" + std::string(execution_.response()) + "}";
+  }
+
+  ExecuteRequest request_of(const json::Value& request) {
+    ExecuteRequest result;
+    result.operation_name = request.find_string("operationName").value_or("");
+    if (const json::Value* variables = request.find("variables")) result.variables = to_value(*variables, arena_);
+    return result;
+  }
+
+  template <class Function>
+  static double nanoseconds(std::size_t rounds, Function function) {
+    const auto start = std::chrono::steady_clock::now();
+    for (std::size_t i = 0; i < rounds; ++i) function();
+    return std::chrono::duration<double, std::nano>(std::chrono::steady_clock::now() - start).count() / static_cast<double>(rounds);
+  }
+
+  std::string bench(std::string_view query, const json::Value& request) {
+    const auto rounds = static_cast<std::size_t>(request.find("rounds")->as_int64().value_or(1));
+    const Source source{"query", query};
+    const double parse_ns = nanoseconds(rounds, [&] { (void)parse(source, ParseLimits::for_requests()); });
+    const auto document = parse(source, ParseLimits::for_requests());
+    const double validate_ns = nanoseconds(rounds, [&] { (void)validate(bindings_->schema(), **document); });
+    const auto prepared = Prepared::prepare(*bindings_, source, generous());
+    if (!prepared) return rules_line(prepared.error());
+    arena_.reset();
+    const ExecuteRequest execute = request_of(request);
+    const double execute_ns = nanoseconds(rounds, [&] { execution_.start(*prepared, execute); });
+    std::string line = "{\"parse\":";
+    json::Writer(line).real(parse_ns);
+    line.append(",\"validate\":");
+    json::Writer(line).real(validate_ns);
+    line.append(",\"execute\":");
+    json::Writer(line).real(execute_ns);
+    line.append(",\"fields\":").append(std::to_string(execution_.fields_executed()));
+    line.append(",\"bytes\":").append(std::to_string(execution_.response().size()));
+    return line + "}";
+  }
+
+  std::unique_ptr<Bindings> bindings_;
+  Execution execution_;
+  Arena arena_;
+};
+
+}  // namespace
+}  // namespace fanfare::graphql
+
+int main() {
+  fanfare::graphql::Tool tool;
+  std::string line;
+  fanfare::wire::json::Limits limits;
+  limits.depth_max = 1024;
+  while (std::getline(std::cin, line)) {
+    const auto request = fanfare::wire::json::parse(line, limits);
+    std::cout << (request ? tool.answer(*request) : std::string(R"({"rules":["NoJson"]})")) << "\n" << std::flush;
+  }
+}
