@@ -72,6 +72,17 @@ enum class SelectionKind : std::uint8_t { Field, FragmentSpread, InlineFragment 
 struct SelectionSetNode;
 
 struct SelectionNode {
+  SelectionNode() = default;
+  SelectionNode(SelectionKind kind_in, Offset at_in, Name alias_in, Name name_in, std::span<ArgumentNode> arguments_in,
+                std::span<DirectiveNode> directives_in, const SelectionSetNode* selections_in)
+      : kind(kind_in),
+        at(at_in),
+        alias(alias_in),
+        name(name_in),
+        arguments(arguments_in),
+        directives(directives_in),
+        selections(selections_in) {}
+
   SelectionKind kind = SelectionKind::Field;
   Offset at = 0;
   Name alias;  ///< Field only

@@ -132,17 +132,7 @@ void Execution::start(PreparedPtr prepared, const ExecuteRequest& request) {
   if (!coerce_variables(schema, prepared->document(), **operation, request.variables, arena_, variables, errors)) {
     return request_errors(std::move(errors));
   }
-  const Limits& limits = prepared->limits();
-  if (limits.complexity != 0) {
-    const std::uint64_t cost = complexity(schema, prepared->document(), prepared->fragments(), **operation, variables, limits.list_size);
-    if (cost > limits.complexity) {
-      Error error;
-      error.rule = Rule::ComplexityLimit;
-      error.message = fmt::format("The operation may select {} fields; at most {} are allowed. Ask for smaller lists.", cost, limits.complexity);
-      error.locations = {locate(prepared->document().text, (*operation)->at)};
-      return request_errors({std::move(error)});
-    }
-  }
+  if (auto error = prepared->check_complexity(**operation, variables, arena_)) return request_errors({*std::move(error)});
   prepared_ = std::move(prepared);
   operation_ = *operation;
   variables_ = variables;
@@ -367,6 +357,7 @@ void Execution::complete(PendingId id, const Resolved& value) {
     const bool is_root = pending.scope->outer == nullptr && pending.scope->chunk == 0 && pending.scope->begin == 0;
     set_null(pending.scope);
     if (is_root && next_root_field_ <= plan_->root().fields.size()) {
+      chunks_[0]->text.push_back('}');  // the root ends here, behind its last hole
       pending.scope->end = chunks_[0]->text.size();
       next_root_field_ = plan_->root().fields.size() + 1;
     }

@@ -1,6 +1,8 @@
 #include "graphql/lexer.h"
 
 #include <array>
+#include <bit>
+#include <cstring>
 #include <optional>
 #include <vector>
 
@@ -115,63 +117,93 @@ Token Lexer::fail(Offset at, std::string message) {
   error_ = std::move(message);
   error_at_ = at;
   at_ = static_cast<Offset>(text_.size());
-  return {TokenKind::Error, at, at, {}};
+  return {TokenKind::Error, at, {}};
 }
 
-Token Lexer::next() {
-  const char* const data = text_.data();
-  const auto size = static_cast<Offset>(text_.size());
-  while (at_ < size) {
-    const Offset start = at_;
-    const std::size_t c = CharTable::index(data[at_]);
-    switch (kTable.kind[c]) {
-      case Class::Ignored:
-        ++at_;
-        continue;
-      case Class::Comment:
-        while (at_ < size && data[at_] != '\n' && data[at_] != '\r') {
-          unsigned length = 1;
-          if (static_cast<signed char>(data[at_]) < 0 && !check_utf8(at_, length)) {
-            return fail(at_, "the text is not valid UTF-8 here");
-          }
-          at_ += length;
-        }
-        continue;
-      case Class::Bom:
-        if (text_.substr(at_, 3) == "\xEF\xBB\xBF") {
-          at_ += 3;
-          continue;
-        }
-        break;
-      case Class::Punctuator:
-        ++at_;
-        return {kTable.punctuator[c], start, at_, {}};
-      case Class::Dot:
-        if (text_.substr(at_, 3) == "...") {
-          at_ += 3;
-          return {TokenKind::Spread, start, at_, {}};
-        }
-        return fail(start, "unexpected '.'; a spread is written with three points: \"...\"");
-      case Class::Name: {
-        do ++at_;
-        while (at_ < size && kTable.name[CharTable::index(data[at_])]);
-        return {TokenKind::Name, start, at_, text_.substr(start, at_ - start)};
-      }
-      case Class::Number:
-        return number(start);
-      case Class::Quote:
-        if (text_.substr(at_, 3) == "\"\"\"") return block_string(start);
-        return string(start);
-      case Class::Other:
-        break;
+// White space and commas; comments and byte order marks are unusual enough to be met one by one.
+void Lexer::skip_ignored() {
+  constexpr std::uint64_t kSpaces = 0x2020202020202020;
+  const char* at = text_.data() + at_;
+  while (true) {
+    while (kTable.kind[CharTable::index(*at)] == Class::Ignored) {
+      ++at;
+      if (*at != ' ') continue;
+      std::uint64_t word = 0;
+      std::memcpy(&word, at, sizeof word);
+      word ^= kSpaces;  // indentation: as many spaces as there are zero bytes at its start; zeros behind the text end it
+      at += word == 0 ? 8 : std::countr_zero(word) / 8;
     }
-    if (data[at_] == '\'') return fail(start, "unexpected single quotation mark; strings are written with double ones");
-    unsigned length = 1;
-    if (!check_utf8(at_, length)) return fail(start, "the text is not valid UTF-8 here");
-    return fail(start, fmt::format("unexpected character {}", length == 1 ? show_char(text_, start)
-                                                                         : fmt::format("\"{}\"", text_.substr(start, length))));
+    if (kTable.kind[CharTable::index(*at)] != Class::Comment) break;
+    while (*at != '\n' && *at != '\r') {
+      if (static_cast<signed char>(*at) > 0) {
+        ++at;
+        continue;
+      }
+      at_ = static_cast<Offset>(at - text_.data());
+      unsigned length = 1;
+      if (at_ >= text_.size() || !check_utf8(at_, length)) break;
+      at += length;
+    }
+    if (*at != '\n' && *at != '\r') break;  // the end, or what is no UTF-8
   }
-  return {TokenKind::End, size, size, {}};
+  at_ = static_cast<Offset>(at - text_.data());
+}
+
+void Lexer::next(Token& token) {
+  skip_ignored();
+  const Offset start = at_;
+  const char* const data = text_.data();
+  const std::size_t c = CharTable::index(data[start]);
+  switch (kTable.kind[c]) {
+    case Class::Name: {
+      const char* at = data + start;
+      do ++at;
+      while (kTable.name[CharTable::index(*at)]);
+      at_ = static_cast<Offset>(at - data);
+      token.kind = TokenKind::Name;
+      token.at = start;
+      token.text = {data + start, at_ - start};
+      return;
+    }
+    case Class::Punctuator:
+      ++at_;
+      token.kind = kTable.punctuator[c];
+      token.at = start;
+      return;
+    default: token = unusual(start); return;
+  }
+}
+
+Token Lexer::unusual(Offset start) {
+  // A byte order mark is white space wherever it stands.
+  while (text_.substr(start, 3) == "\xEF\xBB\xBF") {
+    at_ += 3;
+    skip_ignored();
+    start = at_;
+    const Class kind = kTable.kind[CharTable::index(text_.data()[start])];
+    if (kind == Class::Name || kind == Class::Punctuator) {
+      Token token;
+      next(token);
+      return token;
+    }
+  }
+  if (start >= text_.size()) return {TokenKind::End, start, {}};
+  switch (kTable.kind[CharTable::index(text_[start])]) {
+    case Class::Dot:
+      if (text_.substr(start, 3) == "...") {
+        at_ += 3;
+        return {TokenKind::Spread, start, {}};
+      }
+      return fail(start, "unexpected '.'; a spread is written with three points: \"...\"");
+    case Class::Number: return number(start);
+    case Class::Quote: return text_.substr(start, 3) == "\"\"\"" ? block_string(start) : string(start);
+    default: break;
+  }
+  if (text_[start] == '\'') return fail(start, "unexpected single quotation mark; strings are written with double ones");
+  unsigned length = 1;
+  if (!check_utf8(start, length)) return fail(start, "the text is not valid UTF-8 here");
+  return fail(start, fmt::format("unexpected character {}", length == 1 ? show_char(text_, start)
+                                                                       : fmt::format("\"{}\"", text_.substr(start, length))));
 }
 
 Token Lexer::number(Offset start) {
@@ -207,7 +239,7 @@ Token Lexer::number(Offset start) {
   if (peek(at_) == '.' || is_name_start(peek(at_))) {
     return fail(at_, fmt::format("invalid number: {} directly after it", show_char(text_, at_)));
   }
-  return {is_float ? TokenKind::Float : TokenKind::Int, start, at_, text_.substr(start, at_ - start)};
+  return {is_float ? TokenKind::Float : TokenKind::Int, start, text_.substr(start, at_ - start)};
 }
 
 // Strict: no overlong forms, no surrogates, nothing above U+10FFFF.
@@ -317,14 +349,14 @@ Token Lexer::string(Offset start) {
       const std::string_view value =
           has_escape ? arena_->copy(std::string_view(scratch_)) : text_.substr(first, at_ - first);
       ++at_;
-      return {TokenKind::String, start, at_, value};
+      return {TokenKind::String, start, value};
     }
     if (c == '\n' || c == '\r') break;
     if (c == '\\') {
       if (!has_escape) scratch_.assign(text_.substr(first, at_ - first));
       has_escape = true;
       ++at_;
-      if (!escape(scratch_)) return {TokenKind::Error, error_at_, error_at_, {}};
+      if (!escape(scratch_)) return {TokenKind::Error, error_at_, {}};
       continue;
     }
     unsigned length = 1;
@@ -346,10 +378,10 @@ Token Lexer::block_string(Offset start) {
       const std::string_view last = text_.substr(chunk, at_ - chunk);
       at_ += 3;
       if (is_simple && last.find_first_not_of(" \t") != std::string_view::npos) {
-        return {TokenKind::BlockString, start, at_, last};
+        return {TokenKind::BlockString, start, last};
       }
       scratch_.append(last);
-      return {TokenKind::BlockString, start, at_, arena_->copy(std::string_view(block_string_value(scratch_)))};
+      return {TokenKind::BlockString, start, arena_->copy(std::string_view(block_string_value(scratch_)))};
     }
     if (c == '\\' && text_.substr(at_, 4) == "\\\"\"\"") {
       is_simple = false;

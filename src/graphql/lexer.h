@@ -41,21 +41,25 @@ enum class TokenKind : std::uint8_t {
 struct Token {
   TokenKind kind = TokenKind::End;
   Offset at = 0;
-  Offset end = 0;
   std::string_view text;  ///< Name, Int, Float: as written. String, BlockString: the value
 };
 
-/// Not thread-safe. `text` (below 4 GiB) and `arena` outlive the tokens; decoded strings go into the arena.
+/// Not thread-safe. `text` (below 4 GiB) and `arena` outlive the tokens; decoded strings go into the arena. The text is
+/// followed by kPadding bytes of zero, so that reading ahead needs no checks.
 class Lexer {
  public:
+  static constexpr std::size_t kPadding = 8;
+
   Lexer(std::string_view text, Arena& arena) : text_(text), arena_(&arena) {}
 
   /// The next token; at the end TokenKind::End, again and again. After an Error the message says why.
-  Token next();
+  void next(Token& token);
   [[nodiscard]] const std::string& error() const { return error_; }
   [[nodiscard]] Offset error_at() const { return error_at_; }
 
  private:
+  void skip_ignored();
+  Token unusual(Offset start);
   Token fail(Offset at, std::string message);
   Token number(Offset start);
   Token string(Offset start);

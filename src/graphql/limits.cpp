@@ -10,52 +10,6 @@
 namespace fanfare::graphql {
 namespace {
 
-/// The fragments that `operation` reaches, each after those that it spreads. Iterative; for documents without cycles.
-std::vector<std::uint32_t> reachable(const Document& document, const FragmentIndex& fragments, const OperationNode& operation) {
-  std::vector<std::uint32_t> order;
-  if (document.fragments.empty()) return order;
-  struct Step {
-    std::uint32_t fragment;
-    std::vector<std::uint32_t> spreads;
-    std::size_t next = 0;
-  };
-  const auto spreads_of = [&](const SelectionSetNode& root) {
-    std::vector<std::uint32_t> found;
-    std::vector<const SelectionSetNode*> open{&root};
-    while (!open.empty()) {
-      const SelectionSetNode* set = open.back();
-      open.pop_back();
-      for (const SelectionNode& selection : set->selections) {
-        if (selection.kind == SelectionKind::FragmentSpread) {
-          const std::uint32_t index = fragments.find(selection.name.text);
-          if (index != FragmentIndex::kNone) found.push_back(index);
-        } else if (selection.selections != nullptr) {
-          open.push_back(selection.selections);
-        }
-      }
-    }
-    std::sort(found.begin(), found.end());
-    found.erase(std::unique(found.begin(), found.end()), found.end());
-    return found;
-  };
-  std::vector<bool> seen(document.fragments.size());
-  std::vector<Step> path;
-  path.push_back({FragmentIndex::kNone, spreads_of(*operation.selections)});
-  while (!path.empty()) {
-    Step& step = path.back();
-    if (step.next == step.spreads.size()) {
-      if (step.fragment != FragmentIndex::kNone) order.push_back(step.fragment);
-      path.pop_back();
-      continue;
-    }
-    const std::uint32_t fragment = step.spreads[step.next++];
-    if (seen[fragment]) continue;
-    seen[fragment] = true;
-    path.push_back({fragment, spreads_of(*document.fragments[fragment]->selections)});
-  }
-  return order;
-}
-
 constexpr std::size_t kCountMax = std::size_t{1} << 32;
 
 struct Counts {
@@ -79,7 +33,7 @@ class Counter {
   Counter(const Document& document, const FragmentIndex& fragments) : document_(document), fragments_(fragments), of_fragment_(document.fragments.size()) {}
 
   Counts run(const OperationNode& operation) {
-    for (const std::uint32_t fragment : reachable(document_, fragments_, operation)) {
+    for (const std::uint32_t fragment : reachable_fragments(document_, fragments_, operation)) {
       of_fragment_[fragment] = count(*document_.fragments[fragment]->selections);
       of_fragment_[fragment].directives += document_.fragments[fragment]->directives.size();
     }
@@ -119,11 +73,17 @@ class Counter {
 class Complexity {
  public:
   Complexity(const Schema& schema, const Document& document, const FragmentIndex& fragments, const VariableValues& variables,
-             std::uint64_t list_size)
-      : schema_(schema), document_(document), fragments_(fragments), variables_(variables), list_size_(list_size), of_fragment_(document.fragments.size()) {}
+             std::uint64_t list_size, Arena& arena)
+      : schema_(schema),
+        document_(document),
+        fragments_(fragments),
+        variables_(variables),
+        list_size_(list_size),
+        arena_(arena),
+        of_fragment_(arena.array<std::uint64_t>(document.fragments.size())) {}
 
-  std::uint64_t run(const OperationNode& operation) {
-    for (const std::uint32_t fragment : reachable(document_, fragments_, operation)) {
+  std::uint64_t run(const OperationNode& operation, std::span<const std::uint32_t> order) {
+    for (const std::uint32_t fragment : order) {
       const FragmentNode& node = *document_.fragments[fragment];
       of_fragment_[fragment] = count(*node.selections, schema_.find_type(node.type_condition.text));
     }
@@ -176,8 +136,7 @@ class Complexity {
       if (argument.value.kind == LiteralKind::Variable) {
         value = variables_.find(argument.value.text);
       } else if (argument.value.kind == LiteralKind::Int) {
-        Arena none;
-        value = untyped(argument.value, variables_, none);
+        value = untyped(argument.value, variables_, arena_);
       }
       if (value.kind() == ValueKind::Int && value.as_integer() >= 0) return static_cast<std::uint64_t>(value.as_integer());
     }
@@ -189,10 +148,57 @@ class Complexity {
   const FragmentIndex& fragments_;
   const VariableValues& variables_;
   std::uint64_t list_size_;
-  std::vector<std::uint64_t> of_fragment_;
+  Arena& arena_;
+  std::span<std::uint64_t> of_fragment_;
 };
 
 }  // namespace
+
+// Iterative: a document may chain thousands of fragments.
+std::vector<std::uint32_t> reachable_fragments(const Document& document, const FragmentIndex& fragments, const OperationNode& operation) {
+  std::vector<std::uint32_t> order;
+  if (document.fragments.empty()) return order;
+  struct Step {
+    std::uint32_t fragment;
+    std::vector<std::uint32_t> spreads;
+    std::size_t next = 0;
+  };
+  const auto spreads_of = [&](const SelectionSetNode& root) {
+    std::vector<std::uint32_t> found;
+    std::vector<const SelectionSetNode*> open{&root};
+    while (!open.empty()) {
+      const SelectionSetNode* set = open.back();
+      open.pop_back();
+      for (const SelectionNode& selection : set->selections) {
+        if (selection.kind == SelectionKind::FragmentSpread) {
+          const std::uint32_t index = fragments.find(selection.name.text);
+          if (index != FragmentIndex::kNone) found.push_back(index);
+        } else if (selection.selections != nullptr) {
+          open.push_back(selection.selections);
+        }
+      }
+    }
+    std::sort(found.begin(), found.end());
+    found.erase(std::unique(found.begin(), found.end()), found.end());
+    return found;
+  };
+  std::vector<bool> seen(document.fragments.size());
+  std::vector<Step> path;
+  path.push_back({FragmentIndex::kNone, spreads_of(*operation.selections)});
+  while (!path.empty()) {
+    Step& step = path.back();
+    if (step.next == step.spreads.size()) {
+      if (step.fragment != FragmentIndex::kNone) order.push_back(step.fragment);
+      path.pop_back();
+      continue;
+    }
+    const std::uint32_t fragment = step.spreads[step.next++];
+    if (seen[fragment]) continue;
+    seen[fragment] = true;
+    path.push_back({fragment, spreads_of(*document.fragments[fragment]->selections)});
+  }
+  return order;
+}
 
 Measures measure(const Document& document, const FragmentIndex& fragments, const OperationNode& operation) {
   const Counts counts = Counter(document, fragments).run(operation);
@@ -233,8 +239,9 @@ std::optional<Error> check_limits(const Document& document, const FragmentIndex&
 }
 
 std::uint64_t complexity(const Schema& schema, const Document& document, const FragmentIndex& fragments,
-                         const OperationNode& operation, const VariableValues& variables, std::uint64_t list_size) {
-  return Complexity(schema, document, fragments, variables, list_size).run(operation);
+                         std::span<const std::uint32_t> order, const OperationNode& operation, const VariableValues& variables,
+                         std::uint64_t list_size, Arena& arena) {
+  return Complexity(schema, document, fragments, variables, list_size, arena).run(operation, order);
 }
 
 }  // namespace fanfare::graphql

@@ -42,8 +42,12 @@ Measures measure(const Document& document, const FragmentIndex& fragments, const
 std::optional<Error> check_limits(const Document& document, const FragmentIndex& fragments, const OperationNode& operation,
                                   const Limits& limits);
 
-/// The complexity with these variables; stops counting at 2^62. Linear in the document.
+/// The fragments that `operation` reaches, each after those that it spreads; for documents without cycles.
+std::vector<std::uint32_t> reachable_fragments(const Document& document, const FragmentIndex& fragments, const OperationNode& operation);
+
+/// The complexity with these variables; stops counting at 2^62. Linear in the document. `order` is reachable_fragments().
 std::uint64_t complexity(const Schema& schema, const Document& document, const FragmentIndex& fragments,
-                         const OperationNode& operation, const VariableValues& variables, std::uint64_t list_size);
+                         std::span<const std::uint32_t> order, const OperationNode& operation, const VariableValues& variables,
+                         std::uint64_t list_size, Arena& arena);
 
 }  // namespace fanfare::graphql

@@ -22,6 +22,10 @@ class Gather {
   Gather& operator=(const Gather&) = delete;
   ~Gather() { stack_.resize(base_); }
   void add(const T& item) { stack_.push_back(item); }
+  template <class... Arguments>
+  void emplace(const Arguments&... arguments) {
+    stack_.emplace_back(arguments...);
+  }
   [[nodiscard]] bool empty() const { return stack_.size() == base_; }
   std::span<T> into(Arena& arena) { return arena.copy(std::span<const T>(stack_).subspan(base_)); }
 
@@ -35,6 +39,10 @@ class Parser {
   Parser(Document& document, const ParseLimits& limits)
       : document_(document), arena_(document.arena), limits_(limits), lexer_(document.text, document.arena) {
     limits_.depth = std::min(limits_.depth, ParseLimits::kDeepest);
+    // What a usual request needs; a schema grows its own.
+    selections_.reserve(32);
+    arguments_.reserve(8);
+    directives_.reserve(4);
   }
 
   std::optional<Error> run() {
@@ -61,7 +69,7 @@ class Parser {
 
   void advance() {
     if (failed_) return;
-    token_ = lexer_.next();
+    lexer_.next(token_);
     if (token_.kind == TokenKind::Error) {
       fail(lexer_.error_at(), lexer_.error());
     } else if (++tokens_ > limits_.tokens && token_.kind != TokenKind::End) {
@@ -76,7 +84,7 @@ class Parser {
     error_.message = (rule == Rule::Syntax ? "Syntax error: " : "Document too large: ") + std::move(message);
     error_.locations = {locate(document_.text, at)};
     error_.source = std::string(document_.name);
-    token_ = {TokenKind::End, at, at, {}};
+    token_ = {TokenKind::End, at, {}};
   }
 
   void unexpected(std::string_view wanted) {
@@ -273,38 +281,41 @@ class Parser {
     advance();
     Gather<SelectionNode> items(selections_);
     do {
-      items.add(selection());
+      selection(items);
     } while (!failed_ && !take(TokenKind::BraceR));
     node->selections = items.into(arena_);
     leave();
     return node;
   }
 
-  SelectionNode selection() {
-    SelectionNode node;
-    node.at = token_.at;
-    if (take(TokenKind::Spread)) {
-      if (at(TokenKind::Name) && token_.text != "on") {
-        node.kind = SelectionKind::FragmentSpread;
-        node.name = name();
-        node.directives = directives(false);
-        return node;
-      }
-      node.kind = SelectionKind::InlineFragment;
-      if (take_keyword("on")) node.name = name("the type after \"on\"");
-      node.directives = directives(false);
-      node.selections = selection_set();
-      return node;
-    }
-    node.name = name("a field, \"...\" or \"}\"");
+  // The node is made where it stays, once its parts are there: copying it whole costs more than parsing it.
+  void selection(Gather<SelectionNode>& out) {
+    const Offset start = token_.at;
+    if (take(TokenKind::Spread)) return fragment_selection(out, start);
+    Name field = name("a field, \"...\" or \"}\"");
+    Name alias;
     if (take(TokenKind::Colon)) {
-      node.alias = node.name;
-      node.name = name("the field's name after its alias");
+      alias = field;
+      field = name("the field's name after its alias");
     }
-    node.arguments = arguments(false);
-    node.directives = directives(false);
-    if (at(TokenKind::BraceL)) node.selections = selection_set();
-    return node;
+    const auto given = arguments(false);
+    const auto applied = directives(false);
+    const SelectionSetNode* below = at(TokenKind::BraceL) ? selection_set() : nullptr;
+    out.emplace(SelectionKind::Field, start, alias, field, given, applied, below);
+  }
+
+  void fragment_selection(Gather<SelectionNode>& out, Offset start) {
+    const bool is_spread = at(TokenKind::Name) && token_.text != "on";
+    Name fragment;
+    if (is_spread) {
+      fragment = name();
+    } else if (take_keyword("on")) {
+      fragment = name("the type after \"on\"");
+    }
+    const auto applied = directives(false);
+    const SelectionSetNode* below = is_spread ? nullptr : selection_set();
+    const SelectionKind kind = is_spread ? SelectionKind::FragmentSpread : SelectionKind::InlineFragment;
+    out.emplace(kind, start, Name{}, fragment, std::span<ArgumentNode>{}, applied, below);
   }
 
   std::span<VariableDefinitionNode> variable_definitions() {
@@ -598,7 +609,9 @@ Result<DocumentPtr, Error> parse(Source source, const ParseLimits& limits) {
   // Nodes take a few times the text's size; one block for a usual document.
   document->arena = Arena(std::clamp<std::size_t>(source.text.size() * 6 + 1024, 2048, std::size_t{1} << 20));
   document->name = document->arena.copy(source.name);
-  document->text = document->arena.copy(source.text);
+  const auto text = document->arena.array<char>(source.text.size() + Lexer::kPadding);
+  std::copy(source.text.begin(), source.text.end(), text.begin());
+  document->text = {text.data(), source.text.size()};
   Parser parser(*document, limits);
   if (auto error = parser.run()) return *std::move(error);
   return DocumentPtr(std::move(document));

@@ -7,7 +7,8 @@ namespace fanfare::graphql {
 Prepared::Prepared(const Bindings& bindings, DocumentPtr document, const Limits& limits)
     : bindings_(bindings), document_(std::move(document)), fragments_(*document_), limits_(limits) {
   for (const OperationNode* operation : document_->operations) {
-    operations_.push_back({operation, condition_variables(*document_, fragments_, *operation), {}, 0});
+    operations_.push_back({operation, condition_variables(*document_, fragments_, *operation),
+                           reachable_fragments(*document_, fragments_, *operation), {}, 0});
   }
 }
 
@@ -47,11 +48,26 @@ Result<const OperationNode*, Error> Prepared::find_operation(std::string_view na
   return error;
 }
 
+std::size_t Prepared::index_of(const OperationNode& operation) const {
+  std::size_t index = 0;
+  while (operations_[index].operation != &operation) ++index;
+  return index;
+}
+
+std::optional<Error> Prepared::check_complexity(const OperationNode& operation, const VariableValues& variables, Arena& arena) const {
+  if (limits_.complexity == 0) return std::nullopt;
+  const std::uint64_t cost = complexity(bindings_.schema(), *document_, fragments_, operations_[index_of(operation)].fragment_order,
+                                        operation, variables, limits_.list_size, arena);
+  if (cost <= limits_.complexity) return std::nullopt;
+  Error error;
+  error.rule = Rule::ComplexityLimit;
+  error.message = fmt::format("The operation may select {} fields; at most {} are allowed. Ask for smaller lists.", cost, limits_.complexity);
+  error.locations = {locate(document_->text, operation.at)};
+  return error;
+}
+
 std::shared_ptr<OperationPlan> Prepared::plan(const OperationNode& operation, const VariableValues& variables) {
-  OperationPlans* entry = nullptr;
-  for (OperationPlans& candidate : operations_) {
-    if (candidate.operation == &operation) entry = &candidate;
-  }
+  OperationPlans* entry = &operations_[index_of(operation)];
   std::uint64_t conditions = 0;
   for (std::size_t i = 0; i < entry->conditions.size() && i < 64; ++i) {
     if (variables.find(entry->conditions[i]).as_boolean()) conditions |= std::uint64_t{1} << i;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "graphql/limits.h"
@@ -30,6 +31,8 @@ class Prepared {
   [[nodiscard]] const Limits& limits() const { return limits_; }
   /// By name; without one the only operation. The error is Rule::OperationSelection. [GraphQL 6.1 GetOperation]
   [[nodiscard]] Result<const OperationNode*, Error> find_operation(std::string_view name) const;
+  /// The error if the operation costs more than Limits::complexity with these variables.
+  [[nodiscard]] std::optional<Error> check_complexity(const OperationNode& operation, const VariableValues& variables, Arena& arena) const;
   /// The plan for these variables, from the cache or new.
   std::shared_ptr<OperationPlan> plan(const OperationNode& operation, const VariableValues& variables);
   [[nodiscard]] std::size_t bytes() const { return document_->arena.reserved(); }
@@ -38,11 +41,13 @@ class Prepared {
   struct OperationPlans {
     const OperationNode* operation = nullptr;
     std::vector<std::string_view> conditions;
+    std::vector<std::uint32_t> fragment_order;
     std::vector<std::shared_ptr<OperationPlan>> plans;
     std::size_t next_replaced = 0;
   };
 
   Prepared(const Bindings& bindings, DocumentPtr document, const Limits& limits);
+  [[nodiscard]] std::size_t index_of(const OperationNode& operation) const;
 
   const Bindings& bindings_;
   DocumentPtr document_;

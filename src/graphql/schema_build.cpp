@@ -150,6 +150,7 @@ class Builder {
                      fmt::format("Cannot extend \"{}\" as {}: it is {}.", node.name.text, describe(node.kind), describe(at->second.type->kind)));
       return;
     }
+    if (at->second.type->is_builtin) at->second.type->place = place;  // for errors: the text's own part
     at->second.extensions.emplace_back(&node, &document);
   }
 
