@@ -1,9 +1,5 @@
 // document_pipeline_demo: the main job, all of it: a server, the topology, three workers, and real documents.
-//
-//   document_pipeline_demo --fanfare build/release/fanfare --page examples/document_pipeline/page [FOLDER...]
-//
-// Shows progress, checks that the totals agree, and keeps everything running for the page until Ctrl-C (--once yes: leaves
-// with 0 when they agree, 1 when they do not).
+// Shows progress, checks that the totals agree, and keeps everything running for the page until Ctrl-C.
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <poll.h>
@@ -245,12 +241,29 @@ std::vector<std::string> disagreements(const Snapshot& s, const json::Value& pub
 
 }  // namespace
 
+constexpr const char* kUsage = R"(Usage: document_pipeline_demo [FOLDER...] [--NAME VALUE...]
+
+Publishes the text documents of the folders (/usr/share/doc and /usr/share/man) once each; three workers summarise, embed
+and moderate them; two people get the results, one live on a page, one later from the inbox.
+
+  --at-most N      documents (2500)
+  --once yes       leave when the totals agree (exit code 0) or nothing moves any more (1); otherwise Ctrl-C ends it
+  --data DIR       keep data and logs there; without it a temporary folder, removed when all went well
+  --listen, --edge, --admin HOST:PORT   addresses of the server (127.0.0.1:4566, :4580, :4590)
+  --fanfare FILE, --programs DIR, --page DIR   where the programs and the page are
+)";
+
 int main(int argc, char** argv) {
+  for (int i = 1; i < argc; ++i)
+    if (std::string_view{argv[i]} == "--help" || std::string_view{argv[i]} == "-h") {
+      std::fputs(kUsage, stdout);
+      return 0;
+    }
   const Arguments arguments = Arguments::parse(argc, argv, {"fanfare", "programs", "page", "data", "at-most", "once", "listen", "edge", "admin"});
   namespace fs = std::filesystem;
   const fs::path own = fs::canonical("/proc/self/exe").parent_path();
   const std::string programs = arguments.get("programs", own.string());
-  const std::string fanfare = arguments.get("fanfare", (own.parent_path().parent_path() / "fanfare").string());
+  const std::string fanfare = arguments.get("fanfare", (own.parent_path() / "fanfare").string());
   const bool once = arguments.get("once", "no") == "yes";
   std::vector<std::string> folders = arguments.rest;
   if (folders.empty()) folders = {"/usr/share/doc", "/usr/share/man"};
@@ -268,7 +281,7 @@ int main(int argc, char** argv) {
 
   const std::string config = (data / "demo.yaml").string();
   if (std::FILE* file = std::fopen(config.c_str(), "w")) {
-    std::fprintf(file, "inbox:\n  sources: [{queue: notifications}]\nedge:\n  files: %s\n", arguments.get("page", "examples/document_pipeline/page").c_str());
+    std::fprintf(file, "inbox:\n  sources: [{queue: notifications}]\nedge:\n  files: %s\n", arguments.get("page", PIPELINE_PAGE).c_str());
     std::fclose(file);
   } else {
     fail(config + " cannot be written");

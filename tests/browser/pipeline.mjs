@@ -32,9 +32,8 @@ async function check(name, body) {
 }
 
 function startDemo(data) {
-  const demo = spawn(path.join(build, "examples/document_pipeline/document_pipeline_demo"),
-    ["--listen", "127.0.0.1:0", "--edge", "127.0.0.1:0", "--admin", "127.0.0.1:0", "--data", data, "--at-most", String(DOCUMENTS),
-      "--page", path.join(here, "../../examples/document_pipeline/page")],
+  const demo = spawn(path.join(build, "examples/document_pipeline_demo"),
+    ["--listen", "127.0.0.1:0", "--edge", "127.0.0.1:0", "--admin", "127.0.0.1:0", "--data", data, "--at-most", String(DOCUMENTS)],
     { stdio: ["ignore", "pipe", "inherit"] });
   const lines = createInterface({ input: demo.stdout });
   const output = [];
