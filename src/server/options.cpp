@@ -40,13 +40,6 @@ bool boolean(const YAML::Node& node, const std::string& key) {
   refuse(node, key, fmt::format("'{}' is neither true nor false", value));
 }
 
-milliseconds duration(const YAML::Node& node, const std::string& key) {
-  const std::string value = text(node, key);
-  const auto parsed = parse_duration(value);
-  if (!parsed) refuse(node, key, fmt::format("'{}' is no duration; write 250ms, 35s, 1h30m or 14d", value));
-  return *parsed;
-}
-
 /// "64MiB", "512KiB", "1GiB", "4096".
 std::uint64_t bytes(const YAML::Node& node, const std::string& key) {
   const std::string value = text(node, key);
@@ -93,7 +86,6 @@ Setter set(T ServeOptions::*member) {
     else if constexpr (std::is_same_v<T, bool>) options.*member = boolean(node, key);
     else if constexpr (std::is_same_v<T, int>) options.*member = whole(node, key);
     else if constexpr (std::is_same_v<T, std::uint64_t>) options.*member = bytes(node, key);
-    else if constexpr (std::is_same_v<T, milliseconds>) options.*member = duration(node, key);
     else options.*member = sources(node, key);
   };
 }
@@ -131,7 +123,6 @@ const std::map<std::string, Setter>& settings() {
       {"inbox.sources", set(&ServeOptions::inbox_sources)},
       {"edge.allowed_origins", set_origins},
       {"edge.files", set(&ServeOptions::edge_files)},
-      {"edge.drain", set(&ServeOptions::edge_drain)},
       {"journal.resident_bytes", set(&ServeOptions::resident_bytes)},
       {"journal.segment_bytes", set(&ServeOptions::segment_bytes)},
       {"journal.snapshot_bytes", set(&ServeOptions::snapshot_bytes)},
@@ -220,6 +211,12 @@ Result<Success, std::string> check(const ServeOptions& options) {
       return fmt::format("--roles: '{}' is unknown; accepted are broker, live, inbox, console", rest.substr(0, comma));
     rest.remove_prefix(std::min(comma + 1, rest.size()));
   }
+  if (!options.has_role("broker"))
+    return std::string{"--roles: this version runs the other roles beside its own broker only; add broker"};
+  for (const auto* sources : {&options.live_sources, &options.inbox_sources})
+    for (const SourceOptions& source : *sources)
+      if (!source.topic.empty())
+        return fmt::format("sources: {{topic: {}}}: this version polls queues only; subscribe a queue to the topic and name it", source.topic);
   if (options.account.size() != 12 || !std::all_of(options.account.begin(), options.account.end(), [](char c) { return c >= '0' && c <= '9'; }))
     return fmt::format("--account: '{}' is no account; accepted are 12 digits", options.account);
   if (options.threads < 0 || options.threads > 256) return fmt::format("--threads: {} is out of range; accepted are 1 to 256, 0 for one a core", options.threads);

@@ -44,7 +44,6 @@ struct ServeOptions {
   std::vector<SourceOptions> inbox_sources;
   std::vector<std::string> allowed_origins;  ///< edge.allowed_origins; development: any loopback origin as well
   std::string edge_files;                    ///< edge.files: a folder whose files the edge serves at /
-  milliseconds edge_drain{10'000};
   std::uint64_t resident_bytes = 256ull << 20;   ///< message contents kept in memory
   std::uint64_t segment_bytes = 64ull << 20;     ///< journal.segment_bytes
   std::uint64_t snapshot_bytes = 256ull << 20;   ///< journal.snapshot_bytes: log written between two snapshots
