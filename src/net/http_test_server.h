@@ -1,17 +1,22 @@
-// A small HTTP server for tests of the client: whole requests in, scripted bytes out.
+// For tests of the HTTP client: a tiny HTTP server on our own loop, and a fixture that runs coroutines to their end.
 #pragma once
 
-#include <functional>
-#include <map>
-#include <string>
-#include <string_view>
-#include <vector>
+#include <gtest/gtest.h>
+
+#include <boost/asio/bind_cancellation_slot.hpp>
+#include <boost/asio/cancellation_signal.hpp>
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/io_context.hpp>
 
 #include "net/http_client.h"
 #include "net/loop_test_server.h"
 #include "wire/http/request.h"
 
 namespace fanfare::net::testing {
+
+namespace asio = boost::asio;
+using namespace std::chrono_literals;
+using Outcome = Result<HttpResponse, HttpFailure>;
 
 // Answers whole requests with what `answer` says: raw bytes, none to stay silent.
 class TinyServer : public Server {
@@ -73,6 +78,48 @@ class TinyServer : public Server {
   }
 
   std::map<ConnectionId, Receiving> receiving_;
+};
+
+// Runs coroutines to their end on this thread.
+class HttpClientTest : public ::testing::Test {
+ protected:
+  Outcome run(HttpClient& client, HttpRequest request, milliseconds timeout = kPatience) {
+    return finish(client.request(std::move(request), std::chrono::steady_clock::now() + timeout));
+  }
+  Outcome finish(Awaitable<Outcome> work) {
+    std::optional<Outcome> outcome;
+    start(std::move(work), &outcome);
+    context.restart();
+    context.run();
+    EXPECT_TRUE(outcome.has_value());
+    return outcome ? *std::move(outcome) : Outcome{HttpFailure{HttpError::Protocol, "no outcome"}};
+  }
+  void start(Awaitable<Outcome> work, std::optional<Outcome>* outcome, asio::cancellation_slot slot = {}) {
+    asio::co_spawn(context, put(std::move(work), outcome),
+                   asio::bind_cancellation_slot(slot, [](std::exception_ptr thrown) {
+                     if (thrown) std::rethrow_exception(thrown);
+                   }));
+  }
+  // Runs the client until `condition` holds; a condition of another thread needs polling.
+  template <class Condition>
+  bool run_until(Condition condition) {
+    const auto limit = std::chrono::steady_clock::now() + kPatience;
+    while (!condition()) {
+      if (std::chrono::steady_clock::now() > limit) return false;
+      context.restart();
+      context.run_for(1ms);
+    }
+    return true;
+  }
+  static Awaitable<void> put(Awaitable<Outcome> work, std::optional<Outcome>* outcome) {
+    *outcome = co_await std::move(work);
+  }
+  static HttpError error_of(const Outcome& outcome) {
+    EXPECT_FALSE(outcome.has_value());
+    return outcome ? HttpError{} : outcome.error().error;
+  }
+
+  asio::io_context context{1};
 };
 
 }  // namespace fanfare::net::testing
