@@ -142,7 +142,7 @@ INSTANTIATE_TEST_SUITE_P(Each, FailsAtEveryStep,
 TEST_P(FailsAtEveryStep, AndKeepsItsPromises) {
   const auto [fault, for_good] = GetParam();
   std::uint64_t longest = 0;
-  for (std::uint64_t seed = 0; seed < 4; ++seed) {
+  for (std::uint64_t seed = 0; seed < 2; ++seed) {
     for (std::uint64_t step = 0;; ++step) {
       std::string complaints;
       const bool reached = live_with_fault(seed, step, fault, for_good, complaints);
@@ -170,8 +170,8 @@ std::string live_dangerously(std::uint64_t seed, bool pretend_to_sync) {
   return life.complaints;
 }
 
-TEST(PowerCut, LosesNothingThatWasPromisedInThousandsOfLives) {
-  for (std::uint64_t seed = 0; seed < 3000; ++seed) {
+TEST(PowerCut, LosesNothingThatWasPromisedInThousandsOfCrashes) {
+  for (std::uint64_t seed = 0; seed < 1200; ++seed) {
     ASSERT_EQ(live_dangerously(seed, false), "") << "live_dangerously(" << seed << ", false)";
   }
 }

@@ -11,8 +11,9 @@ void TailBuffer::add_chunk(std::uint64_t frame_bytes) {
   Chunk chunk;
   chunk.first = end_;
   chunk.capacity = std::max(kChunkBytes, frame_bytes);
-  if (chunk.capacity == kChunkBytes && idle_ != nullptr) {
-    chunk.memory = std::move(idle_);
+  if (chunk.capacity == kChunkBytes && !idle_.empty()) {
+    chunk.memory = std::move(idle_.back());
+    idle_.pop_back();
   } else {
     chunk.memory = std::make_unique_for_overwrite<char[]>(chunk.capacity);
   }
@@ -22,7 +23,7 @@ void TailBuffer::add_chunk(std::uint64_t frame_bytes) {
 
 void TailBuffer::retire(Chunk&& chunk) {
   bytes_ -= chunk.capacity;
-  if (chunk.capacity == kChunkBytes && idle_ == nullptr) idle_ = std::move(chunk.memory);
+  if (chunk.capacity == kChunkBytes && idle_.size() < kIdleChunksMax) idle_.push_back(std::move(chunk.memory));
 }
 
 std::size_t TailBuffer::index_of(LogPosition position) const {

@@ -48,6 +48,7 @@ class TailBuffer {
 
  private:
   static constexpr std::uint64_t kChunkBytes = 256u << 10;
+  static constexpr std::size_t kIdleChunksMax = 4;
 
   struct Chunk {
     LogPosition first;
@@ -61,7 +62,7 @@ class TailBuffer {
   void retire(Chunk&& chunk);
 
   std::deque<Chunk> chunks_;  // ordered by `first`, none empty except perhaps the last
-  std::unique_ptr<char[]> idle_;  // one chunk kept for reuse
+  std::vector<std::unique_ptr<char[]>> idle_;  // chunks kept for reuse: fresh memory costs a page fault every 4 KiB
   LogPosition begin_;
   LogPosition end_;
   std::uint64_t bytes_ = 0;
