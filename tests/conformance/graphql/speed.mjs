@@ -54,19 +54,21 @@ fragment Person on User { id name email role age active score }`,
   introspection: { query: js.getIntrospectionQuery(), variables: {} },
 };
 
+// Processor time, the best of a few attempts: other programs may run beside this one. The engine's side does the same.
 function nanoseconds(work) {
-  for (let i = 0; i < 300; ++i) work(); // let the compiler see it
+  for (let i = 0; i < 500; ++i) work(); // let the compiler see it
   let best = Infinity;
-  for (let attempt = 0; attempt < 5; ++attempt) {
+  for (let attempt = 0; attempt < 7; ++attempt) {
     let rounds = 0;
-    const start = process.hrtime.bigint();
-    let now = start;
-    while (now - start < 100_000_000n) {
+    const start = process.cpuUsage();
+    let used = 0;
+    while (used < 60_000) {
       for (let i = 0; i < 10; ++i) work();
       rounds += 10;
-      now = process.hrtime.bigint();
+      const now = process.cpuUsage(start);
+      used = now.user + now.system;
     }
-    best = Math.min(best, Number(now - start) / rounds);
+    best = Math.min(best, (used * 1000) / rounds);
   }
   return best;
 }
@@ -87,7 +89,7 @@ for (const [name, { query, variables }] of Object.entries(queries)) {
   };
   const best = { parse: Infinity, validate: Infinity, execute: Infinity };
   let answer;
-  for (let attempt = 0; attempt < 5; ++attempt) {
+  for (let attempt = 0; attempt < 9; ++attempt) {
     answer = await tool.ask({ bench: query, variables, rounds: name === 'small' ? 20000 : 2000 });
     for (const step of Object.keys(best)) best[step] = Math.min(best[step], answer[step]);
   }
@@ -97,8 +99,10 @@ for (const [name, { query, variables }] of Object.entries(queries)) {
     if (ratio < Number(wanted)) ++failed;
     console.log(`${name.padEnd(14)} ${step.padEnd(9)} ${(theirs[step] / 1000).toFixed(2).padStart(12)} ${(best[step] / 1000).toFixed(2).padStart(10)} ${ratio.toFixed(1).padStart(7)}`);
   }
-  console.log(`${name.padEnd(14)} ${answer.fields} fields, ${answer.bytes} bytes, ${answer.allocations ?? '?'} allocations an execution`);
+  const perField = answer.allocations / answer.fields;
+  if (perField > 0.1) ++failed;
+  console.log(`${name.padEnd(14)} ${answer.fields} fields, ${answer.bytes} bytes, ${perField.toFixed(3)} allocations a field`);
 }
 tool.close();
-console.log(`${9 - failed} passed, ${failed} failed`);
+console.log(`${12 - failed} passed, ${failed} failed`);
 process.exitCode = failed ? 1 : 0;
