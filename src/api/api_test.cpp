@@ -356,6 +356,18 @@ TEST(Router, FindsServiceActionAndRegion) {
   }
 }
 
+TEST(Development, ASignatureThatCannotBeReadIsRefusedAlsoWhereAnyKeyIsAccepted) {
+  TestBroker broker;
+  for (const char* authorization : {"AWS4-HMAC-SHA256", "AWS4-HMAC-SHA256 nonsense", "AWS4-HMAC-SHA256 Credential=", "AWS4-HMAC-SHA256 Credential=AKID"}) {
+    const std::string answer = broker.send("POST / HTTP/1.1\r\nHost: localhost\r\nX-Amz-Target: AmazonSQS.ListQueues\r\n"
+                                           "Authorization: " + std::string(authorization) + "\r\nContent-Length: 2\r\n\r\n{}");
+    EXPECT_EQ(answer.substr(9, 3), "400") << authorization << answer;
+    EXPECT_NE(answer.find("IncompleteSignature"), std::string::npos) << answer;
+  }
+  const std::string unsigned_request = broker.send("POST / HTTP/1.1\r\nHost: localhost\r\nX-Amz-Target: AmazonSQS.ListQueues\r\nContent-Length: 2\r\n\r\n{}");
+  EXPECT_EQ(unsigned_request.substr(9, 3), "200") << unsigned_request;
+}
+
 TEST(Credential, IsReadFromHeaderOrQuery) {
   wire::http::Form none;
   none.parse("");

@@ -40,6 +40,11 @@ Batcher::Added Batcher::add(Event event, Instant now) {
   return added;
 }
 
+void Batcher::flush() {
+  flush_through_ = next_ticket_;
+  for (Retry& retry : retries_) retry.not_before = Instant::min();
+}
+
 bool Batcher::open_fills_a_batch() const {
   return open_.size() >= limits_.batch_entries || open_bytes_ >= limits_.batch_bytes ||
          // The next event might not fit: a batch that cannot take even an average one more is as good as full.
@@ -53,8 +58,7 @@ bool Batcher::open_is_due(Instant now) const {
 }
 
 std::optional<Batcher::Batch> Batcher::take_batch(Instant now) {
-  const std::size_t allowed = limits_.fifo ? 1 : static_cast<std::size_t>(limits_.max_in_flight);
-  if (in_flight_batches_ >= allowed) return std::nullopt;
+  if (in_flight_batches_ >= in_flight_max()) return std::nullopt;
   Batch batch;
   std::size_t bytes = 0;
   const auto fits = [&](const Entry& entry) {
@@ -66,8 +70,7 @@ std::optional<Batcher::Batch> Batcher::take_batch(Instant now) {
   };
   if (limits_.fifo) {
     if (!retries_.empty()) {
-      const bool due = retries_.front().not_before <= now || closed_;
-      if (!due) return std::nullopt;  // nothing younger may overtake it
+      if (retries_.front().not_before > now) return std::nullopt;  // nothing younger may overtake it
       while (!retries_.empty() && fits(retries_.front().entry)) {
         take(std::move(retries_.front().entry));
         retries_.pop_front();
@@ -75,7 +78,7 @@ std::optional<Batcher::Batch> Batcher::take_batch(Instant now) {
     }
   } else {
     for (auto it = retries_.begin(); it != retries_.end();) {
-      if ((it->not_before <= now || it->entry.ticket < flush_through_) && fits(it->entry)) {
+      if (it->not_before <= now && fits(it->entry)) {
         take(std::move(it->entry));
         it = retries_.erase(it);
       } else {
@@ -114,7 +117,7 @@ std::vector<Batcher::Settled> Batcher::settle(Batch batch, Result<BatchResults<S
                   : i < results->size()
                       ? (*results)[i].error()
                       : Error{.kind = ErrorKind::Malformed, .message = "the service named the entry in neither list"};
-    if (error.retryable() && entry.attempt < limits_.max_attempts) {
+    if (error.retryable() && !abandoned_ && entry.attempt < limits_.max_attempts) {
       milliseconds backoff = limits_.backoff_first;
       for (int i_attempt = 1; i_attempt < entry.attempt && backoff < limits_.backoff_max; ++i_attempt) backoff *= 2;
       backoff = std::min(backoff, limits_.backoff_max);
@@ -134,6 +137,7 @@ std::vector<Batcher::Settled> Batcher::settle(Batch batch, Result<BatchResults<S
 
 std::optional<Instant> Batcher::next_wake() const {
   std::optional<Instant> wake;
+  if (in_flight_batches_ >= in_flight_max()) return wake;  // what is due waits for settle(), not for the clock
   const auto consider = [&](Instant at) {
     if (!wake || at < *wake) wake = at;
   };
@@ -146,6 +150,7 @@ std::optional<Instant> Batcher::next_wake() const {
 }
 
 std::vector<Event> Batcher::abandon() {
+  abandoned_ = true;
   std::vector<Event> events;
   for (Retry& retry : retries_) events.push_back(std::move(retry.entry.event));
   for (Waiting& waiting : open_) events.push_back(std::move(waiting.entry.event));

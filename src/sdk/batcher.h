@@ -70,7 +70,8 @@ class Batcher {
   std::vector<Settled> settle(Batch batch, Result<BatchResults<SendReceipt>, Error> results, Instant now);
 
   /// Everything that is buffered goes out now, without waiting for interval or backoff.
-  void flush() { flush_through_ = next_ticket_; }
+  /// What fails after this call waits for its backoff again, or a service that is away for a second would cost every attempt.
+  void flush();
   /// No entry is accepted any more; implies flush().
   void close() {
     closed_ = true;
@@ -84,7 +85,7 @@ class Batcher {
   [[nodiscard]] std::size_t buffered() const { return open_.size() + retries_.size(); }
   [[nodiscard]] std::size_t sending() const { return in_flight_entries_; }
 
-  /// At the end: every entry that is still buffered, taken out.
+  /// At the end: every entry that is still buffered, taken out. What is in flight is not tried again.
   std::vector<Event> abandon();
 
  private:
@@ -97,6 +98,7 @@ class Batcher {
     Instant not_before;
   };
 
+  [[nodiscard]] std::size_t in_flight_max() const { return limits_.fifo ? 1 : static_cast<std::size_t>(limits_.max_in_flight); }
   [[nodiscard]] bool open_is_due(Instant now) const;
   [[nodiscard]] bool open_fills_a_batch() const;
 
@@ -110,6 +112,7 @@ class Batcher {
   Ticket next_ticket_ = 1;
   Ticket flush_through_ = 0;  // entries below it need not wait
   bool closed_ = false;
+  bool abandoned_ = false;
 };
 
 /// Bytes of an event as the service counts them, its `type` attribute included.

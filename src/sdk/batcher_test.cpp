@@ -174,5 +174,43 @@ TEST(Batcher, S3_ClosingSendsEverythingAtOnce) {
   EXPECT_TRUE(batcher.abandon().empty());
 }
 
+TEST(Batcher, WantsNoWakeUpWhileEverythingThatMayBeInFlightIs) {
+  auto one = limits();
+  one.max_in_flight = 1;
+  Batcher batcher{one, 1};
+  for (int i = 0; i < 11; ++i) batcher.add(event_of(1), t0);
+  auto batch = batcher.take_batch(t0);
+  ASSERT_TRUE(batch);
+  // The eleventh is overdue; a clock that woke somebody for it would do so again and again until the service answers.
+  EXPECT_FALSE(batcher.take_batch(t0 + 60s));
+  EXPECT_FALSE(batcher.next_wake());
+  batcher.settle(std::move(*batch), all_ok(10), t0 + 60s);
+  EXPECT_TRUE(batcher.next_wake());
+  EXPECT_TRUE(batcher.take_batch(t0 + 60s));
+}
+
+TEST(Batcher, S3_WhatFailsDuringTheDrainWaitsForItsBackoff) {
+  for (const bool fifo : {false, true}) {
+    auto rules = limits();
+    rules.fifo = fifo;
+    Batcher batcher{rules, 1};
+    batcher.add(event_of(1), t0);
+    batcher.close();
+    batcher.settle(*batcher.take_batch(t0), kThrottled, t0);
+    EXPECT_FALSE(batcher.take_batch(t0)) << "every attempt would be spent within a moment of the service's absence";
+    EXPECT_TRUE(batcher.take_batch(t0 + 100ms));
+  }
+}
+
+TEST(Batcher, S3_WhatIsAbandonedIsNotTriedAgain) {
+  Batcher batcher{limits(), 1};
+  batcher.add(event_of(1), t0);
+  batcher.close();
+  auto batch = batcher.take_batch(t0);
+  EXPECT_TRUE(batcher.abandon().empty());
+  EXPECT_EQ(batcher.settle(std::move(*batch), kThrottled, t0).size(), 1u);
+  EXPECT_TRUE(batcher.idle());
+}
+
 }  // namespace
 }  // namespace fanfare::sdk

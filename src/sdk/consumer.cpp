@@ -136,7 +136,7 @@ class Consumer::Impl : public std::enable_shared_from_this<Impl> {
         if (self->stopping_) break;
         const Error error = thrown ? Error{.kind = ErrorKind::Unreachable, .message = "the receive was interrupted"} : received.error();
         self->count([](ConsumerCounters& c) { ++c.consecutive_errors; });
-        if (self->options_.on_error) self->options_.on_error(error);
+        self->report(error);
         self->pause_.expires_after(milliseconds{self->rng_.between(backoff.count() / 2, backoff.count())});
         backoff = std::min(backoff * 2, self->options_.backoff_max);
         co_await self->pause_.async_wait(asio::as_tuple(asio::use_awaitable));
@@ -299,11 +299,24 @@ class Consumer::Impl : public std::enable_shared_from_this<Impl> {
 
   void fail(const Delivery& delivery, const std::vector<std::string>& reasons) {
     count([](ConsumerCounters& c) { ++c.failed; });
-    if (options_.on_failure) options_.on_failure(delivery, reasons);
+    guarded([&] {
+      if (options_.on_failure) options_.on_failure(delivery, reasons);
+    });
   }
 
   void report(const Error& error) {
-    if (options_.on_error) options_.on_error(error);
+    guarded([&] {
+      if (options_.on_error) options_.on_error(error);
+    });
+  }
+
+  /// An observer is foreign code: what it throws must not end the poll loop.
+  template <class Call>
+  static void guarded(Call call) {
+    try {
+      call();
+    } catch (...) {  // it has no one to be told to
+    }
   }
 
   template <class Change>

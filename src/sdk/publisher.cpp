@@ -188,8 +188,13 @@ class Publisher::Impl : public std::enable_shared_from_this<Impl> {
     std::vector<Event> events;
     events.reserve(batch.entries.size());
     for (const Batcher::Entry& entry : batch.entries) events.push_back(entry.event);
-    auto sending = self->destination_.send(events);
-    Result<BatchResults<SendReceipt>, Error> results = co_await std::move(sending);
+    Result<BatchResults<SendReceipt>, Error> results = Error{.kind = ErrorKind::Unreachable, .message = "the call was interrupted"};
+    try {  // a destination is foreign code: what it throws fails its batch, which must not stay in flight for ever
+      auto sending = self->destination_.send(events);
+      results = co_await std::move(sending);
+    } catch (const std::exception& thrown) {
+      results = Error{.kind = ErrorKind::Unreachable, .message = thrown.what()};
+    }
     std::vector<Batcher::Settled> settled;
     std::vector<Waiter> waiters;
     {

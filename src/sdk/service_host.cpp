@@ -85,26 +85,43 @@ class ServiceHost::Impl {
     asio::co_spawn(io_, stop_all(), asio::detached);
   }
 
+  /// One phase; shared with its parts, which may outlive the wait for them.
+  struct Stopping {
+    std::vector<std::string> running;
+    asio::steady_timer changed;
+  };
+
   asio::awaitable<void> stop_all() {
+    const Instant deadline = std::chrono::steady_clock::now() + options_.stop_timeout;
     for (const Phase phase : kPhases) {
-      std::size_t running = 0;
-      asio::steady_timer all_stopped{io_, Instant::max()};
+      const auto stopping = std::make_shared<Stopping>(Stopping{{}, asio::steady_timer{io_, deadline}});
+      for (const Part& part : parts_)
+        if (part.phase == phase) stopping->running.push_back(part.name);
       for (const Part& part : parts_) {
         if (part.phase != phase) continue;
-        ++running;
-        auto stopping = part.stop(part.worst_case);
-        asio::co_spawn(io_, std::move(stopping), [&, name = part.name](std::exception_ptr thrown, std::string abandoned) {
+        asio::co_spawn(io_, call(part), [this, stopping, name = part.name](std::exception_ptr thrown, std::string abandoned) {
           if (thrown) abandoned = "it threw while stopping";
-          if (!abandoned.empty()) {  // one part's failure does not stop the wait for the rest
-            std::fprintf(stderr, "%s: %s\n", name.c_str(), abandoned.c_str());
-            exit_code_ = 1;
-          }
-          if (--running == 0) all_stopped.cancel();
+          if (!abandoned.empty()) report(name, abandoned);  // one part's failure does not stop the wait for the rest
+          stopping->running.erase(std::find(stopping->running.begin(), stopping->running.end(), name));
+          if (stopping->running.empty()) stopping->changed.cancel();
         });
       }
-      while (running > 0) co_await all_stopped.async_wait(asio::as_tuple(asio::use_awaitable));
+      while (!stopping->running.empty() && std::chrono::steady_clock::now() < deadline)
+        co_await stopping->changed.async_wait(asio::as_tuple(asio::use_awaitable));
+      for (const std::string& name : stopping->running) report(name, "it did not stop within " + format_duration(options_.stop_timeout));
     }
     io_.stop();
+  }
+
+  /// In a coroutine of its own, so that also what `stop` throws before its first wait is the part's failure.
+  static asio::awaitable<std::string> call(const Part& part) {
+    auto stopping = part.stop(part.worst_case);
+    co_return co_await std::move(stopping);
+  }
+
+  void report(const std::string& name, const std::string& what) {
+    std::fprintf(stderr, "%s: %s\n", name.c_str(), what.c_str());
+    exit_code_ = 1;
   }
 
   const ServiceHostOptions options_;

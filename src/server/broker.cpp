@@ -2,6 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <cstdio>
+#include <type_traits>
+
 #include "base/assert.h"
 #include "base/bytes.h"
 #include "core/engine/records.h"
@@ -9,6 +12,7 @@
 namespace fanfare::server {
 namespace {
 
+constexpr seconds kAfterFailedSnapshot{10};  // each attempt copies the whole state
 constexpr std::uint64_t kWorthASnapshotAtClose = 8ull << 20;  // replaying less takes a few milliseconds
 
 std::string_view describe(engine::ReplayError error) {
@@ -17,6 +21,26 @@ std::string_view describe(engine::ReplayError error) {
     case engine::ReplayError::Damaged: return "it makes no sense although its checksum is right";
   }
   return "unknown";
+}
+
+/// Whether this reply tells the caller that something will stay so.
+bool is_promise(const engine::Input& input, const engine::Reply& reply) {
+  const auto* command = std::get_if<engine::Command>(&input);
+  if (command == nullptr || command->caller.id != reply.caller) return false;
+  const auto is_one_of = []<class... Types>(const auto& value, std::type_identity<Types>...) {
+    return (std::holds_alternative<Types>(value) || ...);
+  };
+  using std::type_identity;
+  if (is_one_of(reply.body, type_identity<engine::QueueError>{}, type_identity<engine::TopicError>{},
+                type_identity<engine::AccessDenied>{}, type_identity<engine::Unavailable>{}))
+    return false;
+  return !is_one_of(command->request, type_identity<engine::ReceiveMessages>{}, type_identity<engine::ChangeVisibility>{},
+                    type_identity<engine::ChangeVisibilityBatch>{}, type_identity<engine::FindQueue>{},
+                    type_identity<engine::ListQueues>{}, type_identity<engine::DescribeQueue>{},
+                    type_identity<engine::ListQueueTags>{}, type_identity<engine::ListDeadLetterSourceQueues>{},
+                    type_identity<engine::ListTopics>{}, type_identity<engine::DescribeTopic>{},
+                    type_identity<engine::ListTopicTags>{}, type_identity<engine::ListSubscriptions>{},
+                    type_identity<engine::ListSubscriptionsByTopic>{}, type_identity<engine::DescribeSubscription>{});
 }
 
 /// Hands out the sections of a snapshot that was taken before.
@@ -157,7 +181,11 @@ void Broker::handle_locked(const engine::Input& input, Timestamp now) {
     const LogPosition at = journal_->append(outputs_.record(record));
     FANFARE_ASSERT(at == record.position, fmt::format("engine {} journal {}", record.position.value, at.value));
   }
-  for (const engine::Reply& reply : outputs_.replies) {
+  for (engine::Reply& reply : outputs_.replies) {
+    // The engine has nothing to add to the log for a request whose effect is there already (a queue that exists, a duplicate
+    // send, a message that is gone). Yet what it found may not be durable: the first request may just have failed.
+    if (!reply.wait_for && journal_->durable_end() < journal_->next_position() && is_promise(input, reply))
+      reply.wait_for = journal_->next_position();
     const std::size_t target = reply.caller.value >> 56;
     FANFARE_ASSERT(target < targets_.size());
     targets_[target]->on_reply(reply);
@@ -187,15 +215,19 @@ CommitState Broker::commit_locked(LogPosition wanted) {
     if (storage_full_) set_storage_full(false);
     return CommitState::Durable;
   }
-  if (committed.error() == journal::JournalError::Fenced) {
-    log_.error("journal.fenced", {{"meaning", "another process has opened the data folder; this one must not write again"}});
+  commit_failed(committed.error());
+  return CommitState::Failed;
+}
+
+void Broker::commit_failed(journal::JournalError error) {
+  if (error == journal::JournalError::Fenced) {
+    // Not through the log, whose own thread would not come to write it.
+    std::fputs("fanfare: another process has opened the data folder; this one must not write again\n", stderr);
     std::abort();  // going on could acknowledge what the other process does not know
   }
-  if (!storage_full_) {
-    log_.error("journal.commit_failed", {{"error", journal::name_of(committed.error())}, {"detail", journal_->stats().last_failure}});
-    set_storage_full(true);
-  }
-  return CommitState::Failed;
+  if (storage_full_) return;
+  log_.error("journal.commit_failed", {{"error", journal::name_of(error)}, {"detail", journal_->stats().last_failure}});
+  set_storage_full(true);
 }
 
 void Broker::set_storage_full(bool full) {
@@ -212,11 +244,8 @@ bool Broker::commit_lazily() {
   // what a crash of the machine may lose.
   if (now - last_lazy_commit_ < milliseconds{options_.relaxed ? 100 : 20}) return false;
   last_lazy_commit_ = now;
-  if (const auto committed = journal_->commit(journal::Sync::Yes); !committed && !storage_full_) {
-    log_.error("journal.commit_failed", {{"error", journal::name_of(committed.error())}, {"detail", journal_->stats().last_failure}});
-    set_storage_full(true);
-  }
-  return true;
+  if (const auto committed = journal_->commit(journal::Sync::Yes); !committed) commit_failed(committed.error());
+  return true;  // after a failure maintain() tries again
 }
 
 bool Broker::read_record(LogPosition position, std::string& out) {
@@ -231,15 +260,19 @@ bool Broker::writable() {
 void Broker::maintain() {
   if (!snapshot_running_ && snapshot_thread_.joinable()) snapshot_thread_.join();
   const std::lock_guard lock{mutex_};
-  if (storage_full_) {
+  if (storage_full_ || (!options_.memory && journal_->next_position() != journal_->durable_end())) {
+    // Also what no loop has asked for: the client inside this process does not commit what nobody waits for.
     const auto committed = journal_->commit(journal::Sync::Yes);
-    if (committed && !journal_->stats().space_is_short) set_storage_full(false);
+    if (!committed) commit_failed(committed.error());
+    else if (storage_full_ && !journal_->stats().space_is_short) set_storage_full(false);
   }
   if (options_.memory) {  // every content is resident: nothing needs the log
     if (const auto durable = journal_->commit(journal::Sync::No)) static_cast<void>(journal_->trim(*durable).has_value());
     return;
   }
-  if (!snapshot_running_ && journal_->next_position().value - snapshot_position_.value >= options_.snapshot_bytes) begin_snapshot_locked();
+  if (!snapshot_running_ && journal_->next_position().value - snapshot_position_.value >= options_.snapshot_bytes &&
+      std::chrono::steady_clock::now() >= next_snapshot_)
+    begin_snapshot_locked();
   const LogPosition needed = std::min(engine_->oldest_needed_position().value_or(snapshot_position_), snapshot_position_);
   if (!snapshot_running_ && needed > journal_->first_position())
     if (const auto trimmed = journal_->trim(needed); !trimmed)
@@ -251,6 +284,7 @@ void Broker::begin_snapshot_locked() {
   std::vector<std::string> sections;
   engine_->snapshot([&](std::string_view section) { sections.emplace_back(section); });
   const LogPosition position = engine_->log_end();
+  if (snapshot_thread_.joinable()) snapshot_thread_.join();  // it has ended: snapshot_running_ is its last act
   snapshot_running_ = true;
   snapshot_thread_ = std::thread([this, sections = std::move(sections), position]() mutable {
     const auto written = journal_->snapshots().write(position, source_of(std::move(sections)));
@@ -260,6 +294,8 @@ void Broker::begin_snapshot_locked() {
       log_.info("journal.snapshot", {{"position", position.value}});
     } else {
       log_.warn("journal.snapshot_failed", {{"error", journal::name_of(written.error())}});
+      const std::lock_guard lock{mutex_};
+      next_snapshot_ = std::chrono::steady_clock::now() + kAfterFailedSnapshot;
     }
     snapshot_running_ = false;
   });

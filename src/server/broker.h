@@ -4,6 +4,7 @@
 //         the log's order is the engine's order.
 // Rule 2: a reply that waits for a log position may leave only after commit() has made that position durable. commit() makes
 //         everything appended so far durable, whoever appended it: the first loop that comes commits for all.
+//         So does one that says «it is so already»: what it found there may have been appended a moment ago.
 // Rule 3: replies go to the ReplyTarget that their CallerId names, under the lock, perhaps on another loop's thread.
 // Thread-safe unless said otherwise.
 #pragma once
@@ -108,6 +109,7 @@ class Broker {
   Broker(BrokerOptions options, std::unique_ptr<journal::Journal> journal, engine::Engine engine, Clock& clock, Log& log);
   void handle_locked(const engine::Input& input, Timestamp now);
   CommitState commit_locked(LogPosition wanted);
+  void commit_failed(journal::JournalError error);
   void set_storage_full(bool full);
   void begin_snapshot_locked();
   void finish_snapshot();
@@ -128,6 +130,7 @@ class Broker {
   LogPosition snapshot_position_;
   bool storage_full_ = false;
   Instant last_lazy_commit_{};
+  Instant next_snapshot_{};
   // The snapshot writer.
   std::thread snapshot_thread_;
   std::atomic<bool> snapshot_running_{false};

@@ -1,20 +1,49 @@
 #include "server/clock.h"
 
+#include <algorithm>
+
 namespace fanfare::server {
+namespace {
+
+std::int64_t system_ms() {
+  return std::chrono::duration_cast<milliseconds>(std::chrono::system_clock::now().time_since_epoch()).count();
+}
+
+}  // namespace
 
 Timestamp Clock::now() {
-  const auto wall = std::chrono::duration_cast<milliseconds>(std::chrono::system_clock::now().time_since_epoch());
-  const std::int64_t wanted = wall.count() + offset_ms_.load(std::memory_order_relaxed);
-  std::int64_t last = last_ms_.load(std::memory_order_relaxed);
-  while (last < wanted && !last_ms_.compare_exchange_weak(last, wanted)) {
+  return at(system_ms(), std::chrono::steady_clock::now());
+}
+
+Timestamp Clock::at(std::int64_t system, Instant steady) {
+  const std::lock_guard lock{mutex_};
+  const std::int64_t wall = system + offset_ms_;
+  if (wall < last_ms_ && !lead_) lead_ = Lead{last_ms_, steady};
+  std::int64_t time = wall;
+  if (lead_) {
+    const auto elapsed = std::chrono::duration_cast<milliseconds>(steady - lead_->since).count();
+    time = lead_->from_ms + elapsed - elapsed / 8;
+    if (wall >= time) {
+      time = wall;
+      lead_.reset();
+    }
   }
-  return timestamp_from_unix_ms(last < wanted ? wanted : last);
+  last_ms_ = std::max(last_ms_, time);
+  return timestamp_from_unix_ms(last_ms_);
 }
 
 void Clock::not_before(Timestamp floor) {
-  std::int64_t last = last_ms_.load();
-  while (last < unix_ms(floor) && !last_ms_.compare_exchange_weak(last, unix_ms(floor))) {
-  }
+  const std::lock_guard lock{mutex_};
+  if (last_ms_ >= unix_ms(floor)) return;
+  last_ms_ = unix_ms(floor);
+  lead_.reset();  // begins at the next look, from here
+}
+
+void Clock::advance(milliseconds step) {
+  const std::lock_guard lock{mutex_};
+  offset_ms_ += step.count();
+  if (!lead_) return;
+  lead_->from_ms += step.count();
 }
 
 }  // namespace fanfare::server

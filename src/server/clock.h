@@ -1,9 +1,12 @@
 // The one wall clock of the process.
-// Rule: it never runs back, neither within the process nor behind the last event that the journal holds.
+// Rule 1: it never runs back, neither within the process nor behind the last event that the journal holds.
+// Rule 2: it never stands still either, or leases and long polls would not end. When the system's clock was set back, or lies
+//         behind the journal, it goes on from where it was, an eighth slower, until the system's clock has caught up.
 #pragma once
 
-#include <atomic>
 #include <cstdint>
+#include <mutex>
+#include <optional>
 
 #include "base/time.h"
 
@@ -17,11 +20,22 @@ class Clock {
   /// From recovery: the newest time in the journal.
   void not_before(Timestamp floor);
   /// --clock manual: runs on from the real time and jumps by `step`.
-  void advance(milliseconds step) { offset_ms_.fetch_add(step.count()); }
+  void advance(milliseconds step);
+
+  /// now() when the system's clock shows `system` and the steady one `steady`; for tests.
+  Timestamp at(std::int64_t system, Instant steady);
 
  private:
-  std::atomic<std::int64_t> offset_ms_{0};
-  std::atomic<std::int64_t> last_ms_{0};
+  /// Ahead of the system's clock: since when, and what was shown then.
+  struct Lead {
+    std::int64_t from_ms;
+    Instant since;
+  };
+  // Protected by mutex_.
+  std::mutex mutex_;
+  std::int64_t offset_ms_ = 0;
+  std::int64_t last_ms_ = 0;
+  std::optional<Lead> lead_;
 };
 
 }  // namespace fanfare::server

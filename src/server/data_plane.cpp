@@ -78,31 +78,36 @@ void DataPlane::on_accept(net::ConnectionId id, net::ListenerId, const net::Sock
 void DataPlane::on_receive(net::ConnectionId id, std::string_view bytes) {
   Connection* connection = find(id);
   if (connection == nullptr || connection->closing) return;
-  if (connection->input.empty()) {
-    parse(*connection, bytes);
+  std::string& input = connection->input;
+  const bool fresh = input.empty();
+  if (!fresh) {
+    if (const std::size_t expected = connection->parser.expected_bytes(); expected > input.capacity()) input.reserve(expected);
+    input.append(bytes);
+    bytes = input;
+  }
+  const std::size_t used = parse(*connection, bytes);
+  if (connection->closing || used == bytes.size()) {
+    if (input.capacity() > 4096) input = {};
+    else input.clear();
     return;
   }
-  if (const std::size_t expected = connection->parser.expected_bytes(); expected > connection->input.capacity())
-    connection->input.reserve(expected);
-  connection->input.append(bytes);
-  std::string held = std::move(connection->input);  // parse() may put a rest back
-  connection->input.clear();
-  parse(*connection, held);
-  if (connection->input.empty() && held.capacity() <= 4096) connection->input.swap(held), connection->input.clear();
+  if (fresh) input.assign(bytes.substr(used));
+  else input.erase(0, used);
+  if (fresh || used > 0) connection->input_since = loop_.now();
 }
 
-void DataPlane::parse(Connection& connection, std::string_view received) {
-  while (!received.empty() && !connection.closing) {
-    switch (connection.parser.parse(received)) {
+std::size_t DataPlane::parse(Connection& connection, std::string_view received) {
+  std::size_t used = 0;
+  while (used < received.size() && !connection.closing) {
+    switch (connection.parser.parse(received.substr(used))) {
       case http::Parse::NeedMore:
-        connection.input.assign(received);
-        return;
+        return used;
       case http::Parse::SendContinue:
-        if (connection.waiting.empty() && connection.in_turn == 0) loop_.send(connection.id, http::kContinue);
+        if (connection.waiting.empty() && connection.in_turn == 0) write(connection, http::kContinue);
         continue;  // the parser reports it once; then it wants more
       case http::Parse::Complete:
         serve(connection, connection.parser.request());
-        received.remove_prefix(connection.parser.consumed());
+        used += connection.parser.consumed();
         continue;
       case http::Parse::Error: {
         const http::RequestError error = connection.parser.error();
@@ -112,10 +117,17 @@ void DataPlane::parse(Connection& connection, std::string_view received) {
         http::append_response(turn_bytes_, error.status, headers, body + "\n", {.keep_alive = false});
         connection.closing = true;
         answer_at_once(connection, next_request_++, offset, true);
-        return;
+        break;
       }
     }
   }
+  return used;
+}
+
+void DataPlane::pause_reading(Connection& connection) {
+  if (!connection.reading) return;
+  connection.reading = false;
+  loop_.pause_reading(connection.id);
 }
 
 void DataPlane::answer_at_once(Connection& connection, std::uint64_t request, std::size_t offset, bool close_after) {
@@ -159,10 +171,7 @@ void DataPlane::serve(Connection& connection, const http::Request& request) {
     Slot slot;
     slot.request = number;
     connection.waiting.push_back(std::move(slot));
-    if (connection.waiting.size() > kPipelinedMax && connection.reading) {
-      connection.reading = false;
-      loop_.pause_reading(connection.id);
-    }
+    if (connection.waiting.size() > kPipelinedMax) pause_reading(connection);
   }
 }
 
@@ -190,6 +199,8 @@ void DataPlane::on_reply(const engine::Reply& reply) {
   mail.request = found->second.request;
   mail.wait_for = reply.wait_for;
   mail.close_after = !keeps_alive(found->second.context);
+  mail.service = found->second.context.service;
+  mail.protocol = found->second.context.protocol;
   const api::Encoded encoded = parked_service_.encode(found->second.context, reply, payloads_, mail.bytes);
   counters_.add(encoded.outcome);
   unreadable_.insert(unreadable_.end(), encoded.unreadable.begin(), encoded.unreadable.end());
@@ -213,6 +224,7 @@ void DataPlane::queue_answer(Connection& connection, std::uint64_t request, std:
   slot->close_after = close_after;
   slot->bytes = bytes;
   slot->handles.assign(handles.begin(), handles.end());
+  if (waiting.size() > kPipelinedMax) pause_reading(connection);  // answers that pile up behind a long poll, too
   send_ready(connection);
 }
 
@@ -229,22 +241,54 @@ void DataPlane::send_ready(Connection& connection) {
 }
 
 void DataPlane::send_now(Connection& connection, std::string_view bytes, std::span<const engine::ReceiptHandle> handles, bool close_after) {
-  if (!connection.open) return;
-  if (!handles.empty() && !loop_.is_peer_alive(connection.id)) {
-    give_back(handles);
-    loop_.close(connection.id, net::After::Flush);
+  const bool gone = !handles.empty() && !loop_.is_peer_alive(connection.id);
+  if (gone || !write(connection, bytes)) {
+    if (!handles.empty()) give_back(handles);
+    connection.closing = true;
+    // After a response that is missing, the next ones would be taken for it.
+    if (loop_.is_open(connection.id)) loop_.close(connection.id, gone ? net::After::Flush : net::After::Now);
     return;
   }
-  if (std::string* out = loop_.output(connection.id)) out->append(bytes);
-  connection.last_handles.assign(handles.begin(), handles.end());
+  if (!handles.empty()) {
+    connection.deliveries.push_back({connection.queued, handles.size()});
+    connection.delivered.insert(connection.delivered.end(), handles.begin(), handles.end());
+  }
   if (close_after) {
     connection.closing = true;
     loop_.close(connection.id, net::After::Flush);
-  } else if (loop_.pending_bytes(connection.id) > kOutputPause && connection.reading) {
-    connection.reading = false;
-    loop_.pause_reading(connection.id);
+  } else if (loop_.pending_bytes(connection.id) > kOutputPause) {
+    pause_reading(connection);
     loop_.notify_drained(connection.id);
   }
+}
+
+/// False if the connection takes no more.
+bool DataPlane::write(Connection& connection, std::string_view bytes) {
+  forget_sent(connection);
+  std::string* out = loop_.output(connection.id);
+  if (out == nullptr) return false;
+  out->append(bytes);
+  connection.queued += bytes.size();
+  return true;
+}
+
+/// Drops the deliveries that the kernel has taken.
+void DataPlane::forget_sent(Connection& connection) {
+  if (connection.deliveries.empty()) return;
+  const std::size_t pending = loop_.pending_bytes(connection.id);
+  if (pending > 0 && connection.deliveries.size() < 32) return;  // a few more cost nothing
+  const std::uint64_t sent = connection.queued - pending;
+  std::size_t handles = 0;
+  auto first = connection.deliveries.begin();
+  for (; first != connection.deliveries.end() && first->end <= sent; ++first) handles += first->handles;
+  connection.deliveries.erase(connection.deliveries.begin(), first);
+  connection.delivered.erase(connection.delivered.begin(), connection.delivered.begin() + static_cast<std::ptrdiff_t>(handles));
+}
+
+/// A connection that takes no more requests ends with its last answer.
+void DataPlane::close_if_done(Connection& connection) {
+  if (connection.open && connection.closing && connection.in_turn == 0 && connection.waiting.empty())
+    loop_.close(connection.id, net::After::Flush);
 }
 
 void DataPlane::on_drained(net::ConnectionId id) {
@@ -256,14 +300,21 @@ void DataPlane::on_end_of_input(net::ConnectionId id) {
   if (connection == nullptr) return;
   connection->closing = true;
   leave_engine(*connection);
-  if (connection->in_turn == 0) loop_.close(id, net::After::Flush);  // else on_turn_end closes it behind its answers
+  close_if_done(*connection);  // else on_turn_end closes it behind its answers
 }
 
 void DataPlane::on_closed(net::ConnectionId id, net::CloseReason, std::size_t unsent) {
   Connection* connection = find(id);
   if (connection == nullptr) return;
   leave_engine(*connection);
-  if (unsent > 0 && !connection->last_handles.empty()) give_back(connection->last_handles);
+  if (unsent > 0) {
+    const std::uint64_t sent = connection->queued - std::min<std::uint64_t>(unsent, connection->queued);
+    std::size_t reached = 0;
+    for (const Delivery& delivery : connection->deliveries)
+      if (delivery.end <= sent) reached += delivery.handles;
+    const auto lost = std::span{connection->delivered}.subspan(reached);
+    if (!lost.empty()) give_back(lost);
+  }
   connection->open = false;
   connections_[id.slot].reset();
 }
@@ -275,12 +326,11 @@ void DataPlane::leave_engine(Connection& connection) {
       if (!slot.handles.empty()) give_back(slot.handles);
       continue;
     }
-    bool was_parked = false;
-    {
-      const auto lock = broker_.lock();
-      was_parked = parked_.erase(slot.request) > 0;
-    }
-    if (was_parked) broker_.handle(engine::WaiterGone{Broker::caller_id(target_, slot.request)}, now());
+    // At one moment: in between, another loop's send would find the wait in the engine and nobody here to take its message.
+    const Timestamp time = now();
+    const auto lock = broker_.lock();
+    if (parked_.erase(slot.request) > 0)
+      broker_.handle(lock, engine::WaiterGone{Broker::caller_id(target_, slot.request)}, time);
   }
   connection.waiting.clear();
 }
@@ -290,8 +340,19 @@ void DataPlane::give_back(std::span<const engine::ReceiptHandle> handles) {
   turn_used_engine_ = true;
 }
 
-void DataPlane::on_wake() {
-  if (drain_asked_ && !draining_) begin_drain();
+void DataPlane::on_wake() {}  // mail, drain and deadline are looked at in on_turn_end
+
+/// An answer instead of one whose turn could not be made durable. Valid until the next call.
+std::string_view DataPlane::refuse(api::aws::Service service, api::aws::Protocol protocol, bool keep_alive) {
+  api::ReplyContext context;
+  context.service = service;
+  context.protocol = protocol;
+  context.keep_alive = keep_alive;
+  context.request_id = Uuid::from_random(secrets_.bytes16());
+  refusal_.clear();
+  service_.refuse(context, api::aws::CommonError::ServiceUnavailable,
+                  "The journal cannot be written; the request may or may not have been carried out. Try again.", refusal_);
+  return refusal_;
 }
 
 void DataPlane::take_mail() {
@@ -303,23 +364,32 @@ void DataPlane::take_mail() {
   std::optional<LogPosition> wait;
   for (const Mail& one : mail)
     if (one.wait_for && (!wait || *wait < *one.wait_for)) wait = one.wait_for;
-  if (wait) static_cast<void>(broker_.commit(*wait));
+  const bool durable = !wait || broker_.commit(*wait) == CommitState::Durable;
   for (Mail& one : mail) {
     Connection* connection = find(one.connection);
+    const bool refused = one.wait_for && !durable;
     const bool there = connection != nullptr && (one.handles.empty() || loop_.probe_peer(one.connection));
-    if (there)
-      queue_answer(*connection, one.request, one.bytes, one.handles, one.close_after);
-    else if (!one.handles.empty())
+    if (!one.handles.empty() && (refused || !there)) {
       give_back(one.handles);
+      one.handles.clear();
+    }
+    if (connection == nullptr) continue;
+    if (!there) {  // hung up: nothing that is behind this answer has anybody to go to
+      connection->closing = true;
+      leave_engine(*connection);
+    } else {
+      queue_answer(*connection, one.request, refused ? refuse(one.service, one.protocol, !one.close_after) : one.bytes, one.handles,
+                   one.close_after);
+    }
+    close_if_done(*connection);
   }
 }
 
 void DataPlane::commit_turn() {
   const bool durable = !turn_wait_ || broker_.commit(*turn_wait_) == CommitState::Durable;
-  std::string refusal;
   for (const TurnReply& reply : turn_replies_) {
     Connection* connection = find(reply.connection);
-    const std::span handles{turn_handles_.data() + reply.handles_offset, reply.handles};
+    std::span<const engine::ReceiptHandle> handles{turn_handles_.data() + reply.handles_offset, reply.handles};
     if (connection == nullptr) {
       if (!handles.empty()) give_back(handles);
       continue;
@@ -327,19 +397,12 @@ void DataPlane::commit_turn() {
     --connection->in_turn;
     std::string_view bytes = std::string_view{turn_bytes_}.substr(reply.offset, reply.bytes);
     if (reply.wait_for && !durable) {
-      api::ReplyContext context;
-      context.service = reply.service;
-      context.protocol = reply.protocol;
-      context.keep_alive = !reply.close_after;
-      context.request_id = Uuid::from_random(secrets_.bytes16());
-      refusal.clear();
-      service_.refuse(context, api::aws::CommonError::ServiceUnavailable,
-                      "The journal cannot be written; the request may or may not have been carried out. Try again.", refusal);
-      bytes = refusal;
+      bytes = refuse(reply.service, reply.protocol, !reply.close_after);
+      if (!handles.empty()) give_back(handles);
+      handles = {};
     }
     queue_answer(*connection, reply.request, bytes, handles, reply.close_after);
-    if (connection->open && connection->closing && connection->in_turn == 0 && connection->waiting.empty())
-      loop_.close(reply.connection, net::After::Flush);
+    close_if_done(*connection);
   }
   turn_replies_.clear();
   turn_handles_.clear();
@@ -355,6 +418,7 @@ void DataPlane::stop_when_empty() {
 void DataPlane::on_turn_end() {
   if (!turn_replies_.empty()) commit_turn();
   take_mail();
+  if (drain_asked_ && !draining_) begin_drain();  // when the turn's answers are queued: theirs come first
   Handles unreadable;
   if (turn_used_engine_) {
     {
@@ -388,18 +452,22 @@ void DataPlane::on_timer(Instant instant) {
 
 void DataPlane::sweep() {
   const Instant instant = loop_.now();
-  loop_.for_each_idle(instant - options_.half_request_timeout, [&](net::ConnectionId id) {
+  const milliseconds timeout = options_.half_request_timeout;
+  loop_.for_each_idle(instant, [&](net::ConnectionId id) {
     Connection* connection = find(id);
-    if (connection == nullptr || !connection->waiting.empty()) return;
-    const bool half = !connection->input.empty();
-    const bool idle = loop_.last_activity(id) < instant - options_.idle_timeout;
+    if (connection == nullptr || !connection->waiting.empty() || !connection->reading) return;
+    const Instant active = loop_.last_activity(id);
+    const bool half = !connection->input.empty() && (active < instant - timeout || connection->input_since < instant - 4 * timeout);
+    const bool idle = active < instant - options_.idle_timeout;
     if (half) {
-      if (std::string* out = loop_.output(id)) {
-        const http::Header headers[] = {{"Content-Type", "text/plain; charset=utf-8"}};
-        http::append_response(*out, 408, headers, "the request did not become whole in time\n", {.keep_alive = false});
-      }
+      std::string answer;
+      const http::Header headers[] = {{"Content-Type", "text/plain; charset=utf-8"}};
+      http::append_response(answer, 408, headers, "the request did not become whole in time\n", {.keep_alive = false});
+      write(*connection, answer);
     }
-    if (half || idle) loop_.close(id, net::After::Flush);
+    if (!half && !idle) return;
+    connection->closing = true;
+    loop_.close(id, net::After::Flush);
   });
 }
 
@@ -431,24 +499,22 @@ void DataPlane::begin_drain() {
     connection->closing = true;
     for (Slot& slot : connection->waiting) {
       if (slot.ready) continue;
-      std::optional<Parked> parked;
-      {
-        const auto lock = broker_.lock();
-        if (const auto found = parked_.find(slot.request); found != parked_.end()) {
-          parked.emplace(std::move(found->second));
-          parked_.erase(found);
-        }
-      }
-      if (!parked) continue;  // its answer is in the mail
       const engine::CallerId caller = Broker::caller_id(target_, slot.request);
-      broker_.handle(engine::WaiterGone{caller}, now());
+      const Timestamp time = now();
+      const auto lock = broker_.lock();
+      const auto found = parked_.find(slot.request);
+      if (found == parked_.end()) continue;  // its answer is in the mail
+      const Parked parked = std::move(found->second);
+      parked_.erase(found);
+      broker_.handle(lock, engine::WaiterGone{caller}, time);
       const engine::Reply nothing{caller, std::nullopt, engine::MessagesReceived{}};
-      parked->context.keep_alive = false;
-      service_.encode(parked->context, nothing, payloads_, slot.bytes);
+      api::ReplyContext context = parked.context;
+      if (slot.request == connection->waiting.back().request) context.keep_alive = false;
+      service_.encode(context, nothing, payloads_, slot.bytes);
       slot.ready = true;
     }
     send_ready(*connection);
-    if (connection->open && connection->in_turn == 0 && connection->waiting.empty()) loop_.close(connection->id, net::After::Flush);
+    close_if_done(*connection);
   }
 }
 

@@ -27,7 +27,8 @@ namespace fanfare::server {
 
 struct DataPlaneOptions {
   api::ServiceOptions api;
-  milliseconds half_request_timeout{30'000};  ///< a request that has begun and does not become whole
+  /// A request that has begun, and of which nothing more comes; one that comes in drops must be whole after four times this.
+  milliseconds half_request_timeout{30'000};
   milliseconds idle_timeout{300'000};         ///< a kept-alive connection without a request
 };
 
@@ -82,6 +83,11 @@ class DataPlane final : public net::LoopHandler, public ReplyTarget {
     std::string bytes;
     Handles handles;
   };
+  /// An answer to a receive: its last byte's number on the connection, and how many messages it hands out.
+  struct Delivery {
+    std::uint64_t end;
+    std::size_t handles;
+  };
   struct Connection {
     net::ConnectionId id;
     bool open = false;
@@ -89,9 +95,12 @@ class DataPlane final : public net::LoopHandler, public ReplyTarget {
     bool reading = true;
     wire::http::RequestParser parser;
     std::string input;         // the beginning of a request that is not whole
+    Instant input_since{};     // when that beginning came
     std::deque<Slot> waiting;  // by request number; empty while answers come at once
     std::uint32_t in_turn = 0; // answers of this turn that are not queued yet
-    Handles last_handles;      // handed out by the response that was queued last
+    std::uint64_t queued = 0;  // bytes given to the loop, ever
+    std::vector<Delivery> deliveries;  // receives whose answer may not have reached the kernel yet, the oldest first
+    Handles delivered;                 // of `deliveries`, one after the other
     std::string peer_ip;
   };
   /// A request that waits in the engine, by CallerId.
@@ -121,16 +130,24 @@ class DataPlane final : public net::LoopHandler, public ReplyTarget {
     Handles handles;
     std::optional<LogPosition> wait_for;
     bool close_after;
+    api::aws::Service service;
+    api::aws::Protocol protocol;
   };
 
   Timestamp now();
-  void parse(Connection& connection, std::string_view received);
+  /// How many bytes were whole requests.
+  std::size_t parse(Connection& connection, std::string_view received);
   void serve(Connection& connection, const wire::http::Request& request);
   void answer_at_once(Connection& connection, std::uint64_t request, std::size_t offset, bool close_after);
   void queue_answer(Connection& connection, std::uint64_t request, std::string_view bytes, std::span<const engine::ReceiptHandle> handles,
                     bool close_after);
   void send_ready(Connection& connection);
   void send_now(Connection& connection, std::string_view bytes, std::span<const engine::ReceiptHandle> handles, bool close_after);
+  bool write(Connection& connection, std::string_view bytes);
+  void close_if_done(Connection& connection);
+  void forget_sent(Connection& connection);
+  std::string_view refuse(api::aws::Service service, api::aws::Protocol protocol, bool keep_alive);
+  void pause_reading(Connection& connection);
   void leave_engine(Connection& connection);
   void give_back(std::span<const engine::ReceiptHandle> handles);
   void commit_turn();
@@ -160,6 +177,7 @@ class DataPlane final : public net::LoopHandler, public ReplyTarget {
   std::string turn_bytes_;
   std::vector<TurnReply> turn_replies_;
   Handles turn_handles_;
+  std::string refusal_;
   std::optional<LogPosition> turn_wait_;
   bool turn_used_engine_ = false;
   bool lazy_commit_due_ = false;

@@ -246,6 +246,7 @@ void EdgePlane::drain() {
       close_session(id);
       end_stream(connection);
     }
+    finish();
   });
 }
 

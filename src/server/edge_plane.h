@@ -43,7 +43,7 @@ class EdgePlane final : public HttpPlane {
   /// it was accepted into each matching stream's buffer, nobody waits for it, or it came before. Thread-safe. [L2, L5, L7, L8]
   void publish_live(live::SharedEvent event, std::function<void(live::Published)> done);
 
-  /// Ends streams and idle connections; each answer in work is given. Thread-safe.
+  /// Ends streams and idle connections; each answer in work is given, then the loop stops. Thread-safe.
   void drain();
 
   void append_metrics(std::string& out) const;  ///< thread-safe

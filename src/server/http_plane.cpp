@@ -50,11 +50,13 @@ void HttpPlane::on_accept(net::ConnectionId id, net::ListenerId, const net::Sock
   connection.id = id;
   connection.open = true;
   connection.parser = http::RequestParser{options_.limits};
+  if (finishing_) loop_.close(id, net::After::Flush);
 }
 
 void HttpPlane::on_receive(net::ConnectionId id, std::string_view bytes) {
   Connection* connection = find(id);
-  if (connection == nullptr || connection->streaming) return;
+  if (connection == nullptr || connection->streaming || finishing_) return;
+  if (connection->input.empty()) connection->input_since = loop_.now();
   connection->input.append(bytes);
   if (connection->busy && connection->input.size() > kInputPause) loop_.pause_reading(id);
   parse(*connection);
@@ -64,8 +66,9 @@ void HttpPlane::parse(Connection& connection) {
   if (connection.inside) return;
   connection.inside = true;
   const net::ConnectionId id = connection.id;
-  while (find(id) == &connection && !connection.busy && !connection.input.empty()) {
-    const http::Parse parsed = connection.parser.parse(connection.input);
+  std::size_t used = 0;
+  while (find(id) == &connection && !connection.busy && used < connection.input.size()) {
+    const http::Parse parsed = connection.parser.parse(std::string_view{connection.input}.substr(used));
     if (parsed == http::Parse::NeedMore) break;
     if (parsed == http::Parse::SendContinue) {
       loop_.send(id, http::kContinue);
@@ -78,16 +81,18 @@ void HttpPlane::parse(Connection& connection) {
       const std::size_t consumed = connection.parser.consumed();
       on_request(id, request);
       if (find(id) != &connection) return;  // closed by its answer: the object may be gone
-      connection.input.erase(0, consumed);
+      used += consumed;
+      connection.input_since = loop_.now();
     } else {
       const http::RequestError error = connection.parser.error();
       connection.busy = true;
       connection.keep_alive = false;
       respond(id, error.status, {{"Content-Type", "text/plain; charset=utf-8"}}, std::string{error.reason} + "\n");
       if (find(id) != &connection) return;
-      connection.input.clear();
+      used = connection.input.size();
     }
   }
+  connection.input.erase(0, used);
   connection.inside = false;
 }
 
@@ -108,7 +113,7 @@ void HttpPlane::respond_raw(net::ConnectionId id, std::string_view bytes) {
 }
 
 void HttpPlane::answered(Connection& connection) {
-  if (!connection.keep_alive || connection.peer_done) {
+  if (!connection.keep_alive || connection.peer_done || finishing_) {
     loop_.close(connection.id, net::After::Flush);  // stays busy: nothing further is looked at
     return;
   }
@@ -164,15 +169,26 @@ void HttpPlane::on_closed(net::ConnectionId id, net::CloseReason, std::size_t) {
 }
 
 void HttpPlane::on_timer(Instant now) {
-  loop_.for_each_idle(now - options_.half_request_timeout, [&](net::ConnectionId id) {
+  const milliseconds timeout = options_.half_request_timeout;
+  loop_.for_each_idle(now, [&](net::ConnectionId id) {
     Connection* connection = find(id);
     if (connection == nullptr || connection->busy) return;  // streams keep themselves alive and are busy
-    if (!connection->input.empty() || loop_.last_activity(id) < now - options_.idle_timeout) loop_.close(id, net::After::Flush);
+    const Instant active = loop_.last_activity(id);
+    const bool half = !connection->input.empty() && (active < now - timeout || connection->input_since < now - 4 * timeout);
+    if (half || active < now - options_.idle_timeout) loop_.close(id, net::After::Flush);
   });
   on_second(now);
   loop_.set_deadline(now + seconds{1});
 }
 
-void HttpPlane::on_turn_end() {}
+void HttpPlane::finish() {
+  finishing_ = true;
+  for (const auto& connection : connections_)
+    if (connection && connection->open && !connection->busy) loop_.close(connection->id, net::After::Flush);
+}
+
+void HttpPlane::on_turn_end() {
+  if (finishing_ && loop_.open_connections() == 0) loop_.stop();
+}
 
 }  // namespace fanfare::server

@@ -20,6 +20,7 @@ namespace fanfare::server {
 
 struct HttpPlaneOptions {
   wire::http::Limits limits;
+  /// A request that has begun, and of which nothing more comes; one that comes in drops must be whole after four times this.
   milliseconds half_request_timeout{30'000};
   milliseconds idle_timeout{120'000};
 };
@@ -38,6 +39,9 @@ class HttpPlane : public net::LoopHandler {
   void on_timer(Instant now) final;
   void on_wake() final;
   void on_turn_end() final;
+
+  /// Takes no further requests, and stops the loop when every answer in work is given. On the loop's thread.
+  void finish();
 
  protected:
   /// One request; views are valid during the call. Answer with respond() or begin_stream(), now or later.
@@ -75,6 +79,7 @@ class HttpPlane : public net::LoopHandler {
     bool inside = false;    // parse() is on the stack: it goes on by itself when the answer has come
     wire::http::RequestParser parser;
     std::string input;
+    Instant input_since{};  // when the beginning of a request that is not whole came
   };
   Connection* find(net::ConnectionId id);
   void parse(Connection& connection);
@@ -85,6 +90,7 @@ class HttpPlane : public net::LoopHandler {
   std::vector<std::unique_ptr<Connection>> connections_;  // by slot
   std::string date_;
   std::int64_t date_second_ = 0;
+  bool finishing_ = false;
   std::mutex mutex_;
   std::vector<std::function<void()>> tasks_;  // protected by mutex_
 };

@@ -51,9 +51,16 @@ sdk::Awaitable<Result<sdk::TransportResponse, sdk::Error>> InProcessTransport::s
   auto waiting = wait_for_answer(exchange, number);
   const bool answered = co_await std::move(waiting);
   if (!answered) co_return sdk::Error{.kind = sdk::ErrorKind::Cancelled, .message = "the caller gave up"};
-  if (exchange->wait_for && broker_.commit(*exchange->wait_for) == CommitState::Failed)
+  give_back(exchange->unreadable);
+  if (exchange->wait_for && broker_.commit(*exchange->wait_for) == CommitState::Failed) {
+    give_back(exchange->handles);
     co_return sdk::Error{.kind = sdk::ErrorKind::Unreachable, .message = "the journal cannot be written; the request may or may not have been carried out"};
+  }
   co_return finish(*exchange);
+}
+
+void InProcessTransport::give_back(std::span<const engine::ReceiptHandle> handles) {
+  if (!handles.empty()) broker_.handle(engine::ReceiveUndelivered{handles}, clock_.now());
 }
 
 sdk::Awaitable<bool> InProcessTransport::wait_for_answer(std::shared_ptr<Exchange> exchange, std::uint64_t number) {
@@ -88,6 +95,9 @@ void InProcessTransport::on_reply(const engine::Reply& reply) {
   waiting_.erase(found);
   const api::Encoded encoded = service_.encode(exchange->context, reply, payloads_, exchange->response);
   counters_.add(encoded.outcome);
+  exchange->unreadable = encoded.unreadable;
+  if (const auto* received = std::get_if<engine::MessagesReceived>(&reply.body))
+    for (const engine::ReceivedMessage& message : received->messages) exchange->handles.push_back(message.handle);
   exchange->wait_for = reply.wait_for;
   exchange->answered = true;
   if (exchange->resume) std::exchange(exchange->resume, {})();

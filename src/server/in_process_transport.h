@@ -4,6 +4,7 @@
 
 #include <memory>
 #include <mutex>
+#include <span>
 #include <unordered_map>
 
 #include "api/service.h"
@@ -34,10 +35,13 @@ class InProcessTransport final : public sdk::Transport, public ReplyTarget {
     std::optional<LogPosition> wait_for;
     std::function<void()> resume;  ///< posts the caller's continuation; set while it waits
     api::ReplyContext context;
+    std::vector<engine::ReceiptHandle> handles;     ///< handed out by this answer
+    std::vector<engine::ReceiptHandle> unreadable;  ///< assigned and not in this answer
     bool answered = false;
   };
 
   sdk::Awaitable<bool> wait_for_answer(std::shared_ptr<Exchange> exchange, std::uint64_t number);
+  void give_back(std::span<const engine::ReceiptHandle> handles);
   Result<sdk::TransportResponse, sdk::Error> finish(const Exchange& exchange);
 
   Broker& broker_;

@@ -48,7 +48,9 @@ std::uint64_t bytes(const YAML::Node& node, const std::string& key) {
   const std::string unit = value.substr(digits);
   const int shift = unit.empty() ? 0 : unit == "KiB" ? 10 : unit == "MiB" ? 20 : unit == "GiB" ? 30 : -1;
   if (digits == 0 || digits > 12 || shift < 0) refuse(node, key, fmt::format("'{}' is no size; write 4096, 512KiB, 64MiB or 1GiB", value));
-  return std::stoull(value.substr(0, digits)) << shift;
+  const std::uint64_t number = std::stoull(value.substr(0, digits));
+  if (number > (std::uint64_t{1} << 50) >> shift) refuse(node, key, fmt::format("'{}' is more than 1,048,576GiB", value));
+  return number << shift;
 }
 
 int whole(const YAML::Node& node, const std::string& key) {
@@ -138,9 +140,9 @@ void read_section(const YAML::Node& node, const std::string& prefix, ServeOption
       setter->second(member.second, key, options);
       continue;
     }
-    // `edge: 127.0.0.1:4580` is the flag; `edge: {files: ..}` is the section.
-    if (key == "edge" && member.second.IsScalar()) {
-      options.edge = member.second.Scalar();
+    // `edge: 127.0.0.1:4580` is the flag; `edge: {files: ..}` is the section. The same with auth.
+    if (member.second.IsScalar() && (key == "edge" || key == "auth")) {
+      (key == "edge" ? options.edge : options.auth) = member.second.Scalar();
       continue;
     }
     const bool section = std::any_of(settings().begin(), settings().end(),
@@ -222,6 +224,7 @@ Result<Success, std::string> check(const ServeOptions& options) {
   if (options.threads < 0 || options.threads > 256) return fmt::format("--threads: {} is out of range; accepted are 1 to 256, 0 for one a core", options.threads);
   if (options.segment_bytes < (1u << 20) || options.segment_bytes > (4ull << 30))
     return std::string{"journal.segment_bytes: accepted are 1MiB to 4GiB"};
+  if (options.snapshot_bytes < (64u << 10)) return std::string{"journal.snapshot_bytes: accepted are 64KiB and more"};
   return Success{};
 }
 

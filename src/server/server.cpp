@@ -70,12 +70,8 @@ std::unique_ptr<journal::Journal> open_journal(const ServeOptions& options, Secr
   auto opened = journal::open_file_journal(options.data + "/journal", secrets, {.segment_bytes = options.segment_bytes});
   if (!opened) {
     const journal::OpenError& error = opened.error();
-    std::string reason = error.message;
-    for (const journal::Damage& damage : error.damage)
-      reason += fmt::format("; {} at byte {}: expected {}, {} whole records lie beyond", damage.file, damage.byte_offset, damage.expected,
-                            damage.records_beyond);
     using Kind = journal::OpenError::Kind;
-    throw StartFailure{error.kind == Kind::Damaged || error.kind == Kind::Version ? kDamaged : kElse, std::move(reason)};
+    throw StartFailure{error.kind == Kind::Damaged || error.kind == Kind::Version ? kDamaged : kElse, error.message};
   }
   const journal::RecoveryReport& report = opened->report;
   log.info("journal.opened", {{"first", report.first.value}, {"end", report.end.value}, {"records", report.records},
@@ -232,6 +228,9 @@ int run(const ServeOptions& options, const sigset_t& signals, Log& log) {
   for (int i = 0; i < threads; ++i) {
     DataLoop one;
     one.loop = make_loop(options, {.refusal = refusal_text()});
+    // Loops share the port, and the kernel would let another process of this user share it, too: the first one asks whether
+    // it is free before it does.
+    if (i == 0 && threads > 1 && aws.port != 0) one.loop->close_listener(listen(*one.loop, "listen", aws, false).id);
     const net::Listening listening = listen(*one.loop, "listen", aws_bound, threads > 1);
     aws_bound = listening.address;
     one.authenticator = std::make_unique<api::aws::DevelopmentAuthenticator>(api::aws::DevelopmentAuthenticator::Options{
@@ -279,7 +278,8 @@ int run(const ServeOptions& options, const sigset_t& signals, Log& log) {
   for (DataLoop& one : data_loops) loop_threads.start(*one.loop, *one.plane);
   LoopThreads side_threads;
   side_threads.start(*admin_loop, admin_plane);
-  side_threads.start(*edge_loop, edge_plane);
+  LoopThreads edge_thread;
+  edge_thread.start(*edge_loop, edge_plane);
   sources.start();
 
   std::string ready;
@@ -303,8 +303,12 @@ int run(const ServeOptions& options, const sigset_t& signals, Log& log) {
   sources.stop(kDrainLimit);
   edge_plane.drain();
   for (DataLoop& one : data_loops) one.plane->drain();
-  if (!loop_threads.wait_until(std::chrono::steady_clock::now() + kDrainLimit)) log.warn("server.drain_incomplete");
+  const Instant drained_by = std::chrono::steady_clock::now() + kDrainLimit;
+  const bool data_drained = loop_threads.wait_until(drained_by);
+  const bool edge_drained = edge_thread.wait_until(drained_by);
+  if (!data_drained || !edge_drained) log.warn("server.drain_incomplete");
   loop_threads.stop_and_join();
+  edge_thread.stop_and_join();
   side_threads.stop_and_join();
   worker.stop();
   broker.close();

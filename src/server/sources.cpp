@@ -58,6 +58,7 @@ sdk::Awaitable<void> Sources::take_up(Source& source) {
   while (!stopping_) {
     auto asking = source.create ? sqs_->create_queue(source.queue, {}) : sqs_->get_queue_url(source.queue);
     const Result<std::string, sdk::Error> url = co_await std::move(asking);
+    if (stopping_) co_return;
     if (url) {
       sdk::HandlerTable handlers;
       if (source.is_inbox) handlers.otherwise([this](const sdk::Delivery& delivery) { return to_inbox(delivery); });

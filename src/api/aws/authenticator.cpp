@@ -37,6 +37,13 @@ DevelopmentAuthenticator::DevelopmentAuthenticator(Options options)
 Result<Identity, ApiError> DevelopmentAuthenticator::authenticate(const wire::http::Request& request,
                                                                   const Credential& credential, Timestamp now,
                                                                   wire::aws::Arena& arena) {
+  // A signature that nobody can read is a broken client, also where any key is accepted.
+  if (credential.present && !credential.in_query && (credential.access_key.empty() || credential.service.empty())) {
+    const wire::sigv4::RequestView view{request.method, request.path, request.query, request.headers, request.body};
+    const auto read = wire::sigv4::read_authorization(view, query_);
+    return api_error(CommonError::IncompleteSignature,
+                     read ? "Authorization header requires 'Credential' parameter." : read.error().message);
+  }
   if (options_.verify_known_keys) {
     const auto known = options_.secrets.find(credential.access_key);
     if (known != options_.secrets.end()) {
@@ -44,7 +51,7 @@ Result<Identity, ApiError> DevelopmentAuthenticator::authenticate(const wire::ht
     } else if (options_.only_known_keys && !credential.present) {
       return api_error(CommonError::MissingAuthenticationToken, "Request is missing Authentication Token");
     } else if (options_.only_known_keys && credential.access_key.empty()) {
-      return api_error(CommonError::IncompleteSignature, "Authorization header requires 'Credential' parameter.");
+      return api_error(CommonError::IncompleteSignature, "X-Amz-Credential names no access key.");
     } else if (options_.only_known_keys) {
       return api_error(CommonError::InvalidClientTokenId, "The security token included in the request is invalid.");
     }

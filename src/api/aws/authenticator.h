@@ -56,6 +56,7 @@ class Authenticator {
 
 /// Development mode: every access key is accepted and acts as the root of the default account, a 12-digit one as the
 /// root of that account; so does a request without any signature. Signatures of known keys are checked when asked for.
+/// An Authorization field that begins as a signature and cannot be read is refused with IncompleteSignature.
 class DevelopmentAuthenticator final : public Authenticator {
  public:
   struct Options {

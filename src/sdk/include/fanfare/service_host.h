@@ -40,7 +40,8 @@ class ServiceHost {
   /// The error names the sum of the phases' worst cases when it does not fit into stop_timeout.
   [[nodiscard]] Result<Success, std::string> check() const;
 
-  /// Runs the io_context until a signal or request_stop(), then the phases. Exit code: 0 clean, 1 something was abandoned
+  /// Runs the io_context until a signal or request_stop(), then the phases; parts that still run after stop_timeout are named
+  /// and left. Exit code: 0 clean, 1 something was abandoned
   /// (said on standard error), 2 check() failed, 130 a second signal came.
   int run();
   void request_stop();

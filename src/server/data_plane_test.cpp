@@ -1,0 +1,333 @@
+// The data plane with real loops and sockets: order of answers, long polls, hand-back, limits, drain, failing disks.
+#include "server/data_plane.h"
+
+#include <gtest/gtest.h>
+
+#include "journal/faulty/faulty_file_system.h"
+#include "server/test_support.h"
+
+namespace fanfare::server::testing {
+namespace {
+
+using net::LoopKind;
+
+constexpr const char* kReceive = R"("MaxNumberOfMessages":10,"MessageSystemAttributeNames":["All"])";
+constexpr const char* kLongReceive = R"("WaitTimeSeconds":20,"MaxNumberOfMessages":10,"MessageSystemAttributeNames":["All"])";
+
+std::size_t count_of(const std::string& text, std::string_view part) {
+  std::size_t count = 0;
+  for (std::size_t at = text.find(part); at != std::string::npos; at = text.find(part, at + part.size())) ++count;
+  return count;
+}
+
+std::string receipt_of(const std::string& body) {
+  const auto at = body.find(R"("ReceiptHandle":")");
+  if (at == std::string::npos) return {};
+  return body.substr(at + 17, body.find('"', at + 17) - at - 17);
+}
+
+class OnEachLoop : public ::testing::TestWithParam<LoopKind> {
+ protected:
+  void SetUp() override {
+    if (!net::make_loop(GetParam())) GTEST_SKIP() << "this kernel has no " << net::describe(GetParam());
+  }
+  [[nodiscard]] Setup setup() const { return {.kind = GetParam()}; }
+};
+INSTANTIATE_TEST_SUITE_P(DataPlane, OnEachLoop, ::testing::Values(LoopKind::Epoll, LoopKind::IoUring),
+                         [](const auto& info) { return std::string{info.param == LoopKind::Epoll ? "Epoll" : "IoUring"}; });
+
+TEST_P(OnEachLoop, PipelinedAnswersKeepTheirOrderAlsoWithALongPollInTheMiddle) {
+  TestServer server{setup()};
+  HttpClient reader = server.connect();
+  HttpClient writer = server.connect();
+  ASSERT_EQ(writer.call(sqs("CreateQueue", R"({"QueueName":"q"})")).status, 200);
+  reader.send(sqs("ListQueues", "{}") + sqs_on("q", "ReceiveMessage", kLongReceive) + sqs_on("missing", "ReceiveMessage") + sqs("ListQueues", "{}"));
+  ASSERT_TRUE(eventually([&] { return server.waiting() == 1; }));
+  ASSERT_EQ(writer.call(sqs_on("q", "SendMessage", R"("MessageBody":"hello")")).status, 200);
+  EXPECT_NE(reader.answer().body.find("QueueUrls"), std::string::npos);
+  EXPECT_NE(reader.answer().body.find("hello"), std::string::npos);
+  EXPECT_EQ(reader.answer().status, 400);
+  EXPECT_NE(reader.answer().body.find("QueueUrls"), std::string::npos);
+}
+
+TEST_P(OnEachLoop, AnswersThatPileUpBehindALongPollAreBounded) {
+  TestServer server{setup()};
+  HttpClient reader = server.connect();
+  HttpClient writer = server.connect();
+  ASSERT_EQ(writer.call(sqs("CreateQueue", R"({"QueueName":"q"})")).status, 200);
+  reader.send(sqs_on("q", "ReceiveMessage", kLongReceive));
+  ASSERT_TRUE(eventually([&] { return server.waiting() == 1; }));
+  // Far more than the answers it keeps and the kernel's buffers hold: at some point the server reads no more.
+  const std::string request = sqs("ListQueues", "{}", "X-Filling: " + std::string(4000, 'x') + "\r\n");
+  std::size_t sent = 0;
+  Instant last = std::chrono::steady_clock::now();
+  while (sent < (std::size_t{64} << 20) && std::chrono::steady_clock::now() - last < milliseconds{500}) {
+    const std::size_t offset = sent % request.size();
+    const std::size_t taken = reader.send_some(std::string_view{request}.substr(offset));
+    sent += taken;
+    if (taken > 0) last = std::chrono::steady_clock::now();
+    else std::this_thread::yield();
+  }
+  EXPECT_LT(sent, std::size_t{64} << 20);
+  ASSERT_EQ(writer.call(sqs_on("q", "SendMessage", R"("MessageBody":"hello")")).status, 200);
+  EXPECT_NE(reader.answer().body.find("hello"), std::string::npos);
+  for (std::size_t i = 0; i < sent / request.size(); ++i) ASSERT_EQ(reader.answer().status, 200) << i;  // it reads on
+}
+
+TEST_P(OnEachLoop, ALongPollWakesOnASendFromTheSameAndFromAnotherLoop) {
+  Setup two = setup();
+  two.loops = 2;
+  TestServer server{two};
+  HttpClient reader = server.connect(0);
+  ASSERT_EQ(reader.call(sqs("CreateQueue", R"({"QueueName":"q"})")).status, 200);
+  for (const std::size_t loop : {0, 1, 0, 1}) {
+    reader.send(sqs_on("q", "ReceiveMessage", kLongReceive));
+    ASSERT_TRUE(eventually([&] { return server.waiting() == 1; }));
+    HttpClient writer = server.connect(loop);
+    ASSERT_EQ(writer.call(sqs_on("q", "SendMessage", R"("MessageBody":"hello")")).status, 200);
+    EXPECT_EQ(count_of(reader.answer().body, "hello"), 1u) << "sent over loop " << loop;
+  }
+}
+
+TEST_P(OnEachLoop, AClientThatClosesWhileItWaitsTakesNothing) {
+  TestServer server{setup()};
+  HttpClient writer = server.connect();
+  ASSERT_EQ(writer.call(sqs("CreateQueue", R"({"QueueName":"q"})")).status, 200);
+  for (const bool with_reset : {false, true}) {
+    HttpClient leaver = server.connect();
+    leaver.send(sqs_on("q", "ReceiveMessage", kLongReceive));
+    ASSERT_TRUE(eventually([&] { return server.waiting() == 1; }));
+    if (with_reset) leaver.reset();
+    else leaver.close();
+    ASSERT_EQ(writer.call(sqs_on("q", "SendMessage", R"("MessageBody":"hello")")).status, 200);
+    const Answer received = writer.call(sqs_on("q", "ReceiveMessage", kLongReceive));
+    EXPECT_NE(received.body.find(R"("ApproximateReceiveCount":"1")"), std::string::npos) << received.body;
+    ASSERT_EQ(writer.call(sqs_on("q", "DeleteMessage", R"("ReceiptHandle":")" + receipt_of(received.body) + "\"")).status, 200);
+  }
+}
+
+TEST_P(OnEachLoop, NoMessageIsLostWhenWaitingClientsLeaveWhileAnotherLoopSends) {
+  Setup two = setup();
+  two.loops = 2;
+  TestServer server{two};
+  HttpClient writer = server.connect(0);
+  ASSERT_EQ(writer.call(sqs("CreateQueue", R"({"QueueName":"q","Attributes":{"VisibilityTimeout":"43200"}})")).status, 200);
+  constexpr std::size_t kRounds = 60;
+  std::size_t received = 0;
+  for (std::size_t i = 0; i < kRounds; ++i) {
+    HttpClient leaver = server.connect(1);
+    leaver.send(sqs_on("q", "ReceiveMessage", R"("WaitTimeSeconds":20,"MaxNumberOfMessages":1)"));
+    ASSERT_TRUE(eventually([&] { return server.waiting() == 1; }));
+    leaver.reset();  // the kernel knows it at once, its loop perhaps only after the send on the other one
+    ASSERT_EQ(writer.call(sqs_on("q", "SendMessage", R"("MessageBody":"hello")")).status, 200);
+    ASSERT_TRUE(eventually([&] { return server.waiting() == 0; }));
+  }
+  EXPECT_TRUE(eventually([&] {
+    received += count_of(writer.call(sqs_on("q", "ReceiveMessage", kReceive)).body, "hello");
+    return received >= kRounds;
+  })) << received << " of " << kRounds;
+  EXPECT_EQ(received, kRounds);
+}
+
+TEST_P(OnEachLoop, ReceivesWhoseAnswersWereStillQueuedWhenThePeerResetAreGivenBack) {
+  TestServer server{setup()};
+  HttpClient writer = server.connect();
+  ASSERT_EQ(writer.call(sqs("CreateQueue", R"({"QueueName":"q","Attributes":{"VisibilityTimeout":"43200"}})")).status, 200);
+  const std::string body(200'000, 'x');
+  constexpr int kReceives = 6;
+  for (int i = 0; i < kReceives * 10; ++i) ASSERT_EQ(writer.call(sqs_on("q", "SendMessage", R"("MessageBody":")" + body + "\"")).status, 200);
+  HttpClient leaver{net::testing::Client::unconnected(server.address())};
+  leaver.set_receive_buffer(4096);
+  ASSERT_TRUE(leaver.connect(server.address()));
+  std::string requests;
+  for (int i = 0; i < kReceives; ++i) requests += sqs_on("q", "ReceiveMessage", kReceive);
+  leaver.send(requests);
+  const auto visible = [&] {
+    const std::string text = writer.call(sqs_on("q", "GetQueueAttributes", R"("AttributeNames":["ApproximateNumberOfMessages"])")).body;
+    const auto at = text.find(R"("ApproximateNumberOfMessages":")");
+    return at == std::string::npos ? -1 : std::stoi(text.substr(at + 31));
+  };
+  ASSERT_TRUE(eventually([&] { return visible() == 0; }));
+  leaver.reset();
+  // The kernel's send buffer holds some megabytes at most: two answers; the other four come back.
+  EXPECT_TRUE(eventually([&] { return visible() >= 30; })) << visible();
+}
+
+TEST_P(OnEachLoop, ConnectionCloseHttp10AndExpectAreUnderstood) {
+  TestServer server{setup()};
+  HttpClient closing = server.connect();
+  const Answer last = closing.call(sqs("ListQueues", "{}", "Connection: close\r\n"));
+  EXPECT_EQ(last.status, 200);
+  EXPECT_NE(last.head.find("Connection: close"), std::string::npos);
+  EXPECT_EQ(closing.receive_all(), "");
+  EXPECT_FALSE(closing.broken());
+
+  HttpClient old = server.connect();
+  EXPECT_EQ(old.call(sqs("ListQueues", "{}", "", "1.0")).status, 200);
+  EXPECT_EQ(old.receive_all(), "");
+
+  HttpClient careful = server.connect();
+  const std::string request = sqs("ListQueues", "{}", "Expect: 100-continue\r\n");
+  careful.send(request.substr(0, request.size() - 2));
+  EXPECT_EQ(careful.answer().status, 100);
+  EXPECT_EQ(careful.call("{}").status, 200);
+}
+
+TEST_P(OnEachLoop, BodiesInPiecesAndBodiesThatAreTooLarge) {
+  TestServer server{setup()};
+  HttpClient client = server.connect();
+  ASSERT_EQ(client.call(sqs("CreateQueue", R"({"QueueName":"q"})")).status, 200);
+  const std::string large = sqs_on("q", "SendMessage", R"("MessageBody":")" + std::string(1'000'000, 'x') + "\"");
+  for (std::size_t at = 0; at < large.size(); at += 70'001) client.send(std::string_view{large}.substr(at, 70'001));
+  EXPECT_EQ(client.answer().status, 200);
+  EXPECT_EQ(client.call(sqs_on("q", "ReceiveMessage")).body.size() > 1'000'000, true);
+  client.send("POST / HTTP/1.1\r\nHost: localhost\r\nContent-Length: 99999999\r\n\r\n");
+  EXPECT_EQ(client.answer().status, 413);
+  EXPECT_EQ(client.receive_all(), "");
+  HttpClient nonsense = server.connect();
+  nonsense.send("GARBAGE\r\n\r\n");
+  EXPECT_EQ(nonsense.answer().status, 400);
+}
+
+TEST_P(OnEachLoop, AHalfRequestTimesOut) {
+  Setup quick = setup();
+  quick.half_request_timeout = milliseconds{50};
+  TestServer server{quick};
+  HttpClient slow = server.connect();
+  slow.send("POST / HTTP/1.1\r\nHost: loc");
+  EXPECT_EQ(slow.answer().status, 408);
+  EXPECT_EQ(slow.receive_all(), "");
+}
+
+TEST_P(OnEachLoop, AHalfRequestThatComesInDropsTimesOutToo) {
+  Setup quick = setup();
+  quick.half_request_timeout = milliseconds{300};
+  TestServer server{quick};
+  HttpClient slow = server.connect();
+  slow.send("POST / HTTP/1.1\r\nX-Drops: ");
+  EXPECT_TRUE(eventually([&] { return slow.readable(milliseconds{20}) || !slow.send("x"); }));
+  EXPECT_EQ(slow.answer().status, 408);
+}
+
+TEST_P(OnEachLoop, DrainAnswersWaitingLongPollsWithNothingAndCloses) {
+  Setup two = setup();
+  two.loops = 2;
+  TestServer server{two};
+  HttpClient first = server.connect(0);
+  HttpClient second = server.connect(1);
+  HttpClient idle = server.connect(1);
+  ASSERT_EQ(first.call(sqs("CreateQueue", R"({"QueueName":"q"})")).status, 200);
+  first.send(sqs_on("q", "ReceiveMessage", kLongReceive) + sqs("ListQueues", "{}"));
+  second.send(sqs_on("q", "ReceiveMessage", kLongReceive));
+  ASSERT_TRUE(eventually([&] { return server.waiting() == 2; }));
+  server.drain();  // returns when the loops have ended
+  EXPECT_EQ(first.answer().body, "{}");
+  EXPECT_NE(first.answer().body.find("QueueUrls"), std::string::npos);
+  EXPECT_EQ(first.receive_all(), "");
+  const Answer nothing = second.answer();
+  EXPECT_EQ(nothing.body, "{}");
+  EXPECT_NE(nothing.head.find("Connection: close"), std::string::npos);
+  EXPECT_EQ(second.receive_all(), "");
+  EXPECT_EQ(idle.receive_all(), "");
+  EXPECT_EQ(server.waiting(), 0u);
+}
+
+class OnAFailingDisk : public ::testing::Test {
+ protected:
+  journal::FaultyFileSystem files_{1};
+  Setup setup_{.kind = LoopKind::Epoll, .memory = false, .files = &files_};
+};
+
+TEST_F(OnAFailingDisk, ACommitThatFailsIsNotAcknowledgedAndTheDiskIsTakenUpAgain) {
+  for (const auto fault : {journal::Fault::NoSpace, journal::Fault::Io}) {
+    journal::FaultyFileSystem files{2};
+    setup_.files = &files;
+    TestServer server{setup_};
+    HttpClient client = server.connect();
+    ASSERT_EQ(client.call(sqs("CreateQueue", R"({"QueueName":"q"})")).status, 200);
+    files.fail_from(files.steps(), fault);
+    const Answer refused = client.call(sqs_on("q", "SendMessage", R"("MessageBody":"lost or not")"));
+    EXPECT_EQ(refused.status, 503) << refused.body;
+    EXPECT_NE(refused.body.find("ServiceUnavailable"), std::string::npos) << refused.body;
+    EXPECT_FALSE(server.broker->writable());
+    EXPECT_EQ(client.call(sqs_on("q", "SendMessage", R"("MessageBody":"refused")")).status, 503);
+    EXPECT_EQ(client.call(sqs("ListQueues", "{}")).status, 200);
+    files.fail_never_more();
+    EXPECT_TRUE(eventually([&] { return server.broker->writable(); }));
+    EXPECT_EQ(client.call(sqs_on("q", "SendMessage", R"("MessageBody":"fine")")).status, 200);
+  }
+}
+
+TEST_F(OnAFailingDisk, ARetriedRequestIsNotAcknowledgedByAnEffectThatIsNotDurable) {
+  TestServer server{setup_};
+  HttpClient client = server.connect();
+  ASSERT_EQ(client.call(sqs("CreateQueue", R"({"QueueName":"q"})")).status, 200);
+  ASSERT_EQ(client.call(sqs_on("q", "SendMessage", R"("MessageBody":"m")")).status, 200);
+  const std::string handle = receipt_of(client.call(sqs_on("q", "ReceiveMessage")).body);
+  files_.fail_from(files_.steps(), journal::Fault::Io);
+  const std::string deletion = sqs_on("q", "DeleteMessage", R"("ReceiptHandle":")" + handle + "\"");
+  EXPECT_EQ(client.call(deletion).status, 503);
+  EXPECT_EQ(client.call(deletion).status, 503) << "the message is gone from memory only";
+  files_.fail_never_more();
+  ASSERT_TRUE(eventually([&] { return server.broker->writable(); }));
+  EXPECT_EQ(client.call(deletion).status, 200);
+}
+
+TEST_F(OnAFailingDisk, NothingAcknowledgedIsLostWhenThePowerGoes) {
+  std::size_t acknowledged = 0;
+  {
+    TestServer server{setup_};
+    HttpClient client = server.connect();
+    ASSERT_EQ(client.call(sqs("CreateQueue", R"({"QueueName":"q"})")).status, 200);
+    files_.fail_at(files_.steps() + 40, journal::Fault::PowerCut);
+    for (int i = 0; i < 100; ++i)
+      if (client.call(sqs_on("q", "SendMessage", R"("MessageBody":"m)" + std::to_string(i) + "\"")).status == 200) ++acknowledged;
+    server.kill();
+  }
+  ASSERT_GT(acknowledged, 0u);
+  ASSERT_LT(acknowledged, 100u);
+  files_.restart();
+  TestServer again{setup_};
+  HttpClient client = again.connect();
+  std::size_t found = 0;
+  while (const std::size_t more = count_of(client.call(sqs_on("q", "ReceiveMessage", kReceive)).body, R"("Body":"m)")) found += more;
+  EXPECT_GE(found, acknowledged);
+}
+
+TEST_F(OnAFailingDisk, RelaxedModeAnswersWithoutTheDiskAndBringsItThereSoon) {
+  setup_.relaxed = true;
+  TestServer server{setup_};
+  HttpClient client = server.connect();
+  ASSERT_EQ(client.call(sqs("CreateQueue", R"({"QueueName":"q"})")).status, 200);
+  ASSERT_EQ(client.call(sqs_on("q", "SendMessage", R"("MessageBody":"m")")).status, 200);
+  EXPECT_TRUE(eventually([&] {
+    return server.broker->locked([](engine::Engine&, journal::Journal& journal) { return journal.durable_end() == journal.next_position(); });
+  }));
+}
+
+TEST_F(OnAFailingDisk, SnapshotsLetTheLogBeTrimmedAndARestartFindsEverything) {
+  setup_.snapshot_bytes = 256 * 1024;
+  {
+    TestServer server{setup_};
+    HttpClient client = server.connect();
+    ASSERT_EQ(client.call(sqs("CreateQueue", R"({"QueueName":"q"})")).status, 200);
+    const std::string body(100'000, 'x');
+    const auto trimmed = [&] {
+      return server.broker->locked([](engine::Engine&, journal::Journal& journal) { return journal.first_position().value > 0; });
+    };
+    EXPECT_TRUE(eventually([&] {
+      client.call(sqs_on("q", "SendMessage", R"("MessageBody":")" + body + "\""));
+      const std::string handle = receipt_of(client.call(sqs_on("q", "ReceiveMessage")).body);
+      client.call(sqs_on("q", "DeleteMessage", R"("ReceiptHandle":")" + handle + "\""));
+      return trimmed();
+    }));
+    ASSERT_EQ(client.call(sqs_on("q", "SendMessage", R"("MessageBody":"kept")")).status, 200);
+    server.stop();
+  }
+  TestServer again{setup_};
+  HttpClient client = again.connect();
+  EXPECT_EQ(count_of(client.call(sqs_on("q", "ReceiveMessage", kReceive)).body, "kept"), 1u);
+}
+
+}  // namespace
+}  // namespace fanfare::server::testing
