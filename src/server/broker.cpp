@@ -270,13 +270,14 @@ void Broker::maintain() {
     if (const auto durable = journal_->commit(journal::Sync::No)) static_cast<void>(journal_->trim(*durable).has_value());
     return;
   }
-  if (!snapshot_running_ && journal_->next_position().value - snapshot_position_.value >= options_.snapshot_bytes &&
-      std::chrono::steady_clock::now() >= next_snapshot_)
-    begin_snapshot_locked();
+  // Before the next snapshot begins: a log that grows by one a second would never be trimmed otherwise.
   const LogPosition needed = std::min(engine_->oldest_needed_position().value_or(snapshot_position_), snapshot_position_);
   if (!snapshot_running_ && needed > journal_->first_position())
     if (const auto trimmed = journal_->trim(needed); !trimmed)
       log_.warn("journal.trim_failed", {{"error", journal::name_of(trimmed.error())}});
+  if (!snapshot_running_ && journal_->next_position().value - snapshot_position_.value >= options_.snapshot_bytes &&
+      std::chrono::steady_clock::now() >= next_snapshot_)
+    begin_snapshot_locked();
 }
 
 void Broker::begin_snapshot_locked() {

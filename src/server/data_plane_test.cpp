@@ -31,10 +31,10 @@ class OnEachLoop : public ::testing::TestWithParam<LoopKind> {
   void SetUp() override {
     if (!net::make_loop(GetParam())) GTEST_SKIP() << "this kernel has no " << net::describe(GetParam());
   }
-  [[nodiscard]] Setup setup() const { return {.kind = GetParam()}; }
+  [[nodiscard]] ServerSetup setup() const { return {.kind = GetParam()}; }
 };
 INSTANTIATE_TEST_SUITE_P(DataPlane, OnEachLoop, ::testing::Values(LoopKind::Epoll, LoopKind::IoUring),
-                         [](const auto& info) { return std::string{info.param == LoopKind::Epoll ? "Epoll" : "IoUring"}; });
+                         [](const auto& kind) { return std::string{kind.param == LoopKind::Epoll ? "Epoll" : "IoUring"}; });
 
 TEST_P(OnEachLoop, PipelinedAnswersKeepTheirOrderAlsoWithALongPollInTheMiddle) {
   TestServer server{setup()};
@@ -75,7 +75,7 @@ TEST_P(OnEachLoop, AnswersThatPileUpBehindALongPollAreBounded) {
 }
 
 TEST_P(OnEachLoop, ALongPollWakesOnASendFromTheSameAndFromAnotherLoop) {
-  Setup two = setup();
+  ServerSetup two = setup();
   two.loops = 2;
   TestServer server{two};
   HttpClient reader = server.connect(0);
@@ -107,26 +107,22 @@ TEST_P(OnEachLoop, AClientThatClosesWhileItWaitsTakesNothing) {
 }
 
 TEST_P(OnEachLoop, NoMessageIsLostWhenWaitingClientsLeaveWhileAnotherLoopSends) {
-  Setup two = setup();
+  ServerSetup two = setup();
   two.loops = 2;
   TestServer server{two};
   HttpClient writer = server.connect(0);
   ASSERT_EQ(writer.call(sqs("CreateQueue", R"({"QueueName":"q","Attributes":{"VisibilityTimeout":"43200"}})")).status, 200);
   constexpr std::size_t kRounds = 60;
-  std::size_t received = 0;
   for (std::size_t i = 0; i < kRounds; ++i) {
     HttpClient leaver = server.connect(1);
     leaver.send(sqs_on("q", "ReceiveMessage", R"("WaitTimeSeconds":20,"MaxNumberOfMessages":1)"));
     ASSERT_TRUE(eventually([&] { return server.waiting() == 1; }));
     leaver.reset();  // the kernel knows it at once, its loop perhaps only after the send on the other one
     ASSERT_EQ(writer.call(sqs_on("q", "SendMessage", R"("MessageBody":"hello")")).status, 200);
-    ASSERT_TRUE(eventually([&] { return server.waiting() == 0; }));
+    const std::string received = writer.call(sqs_on("q", "ReceiveMessage", kLongReceive)).body;
+    ASSERT_EQ(count_of(received, "hello"), 1u) << "round " << i;
+    ASSERT_NE(received.find(R"("ApproximateReceiveCount":"1")"), std::string::npos) << received;
   }
-  EXPECT_TRUE(eventually([&] {
-    received += count_of(writer.call(sqs_on("q", "ReceiveMessage", kReceive)).body, "hello");
-    return received >= kRounds;
-  })) << received << " of " << kRounds;
-  EXPECT_EQ(received, kRounds);
 }
 
 TEST_P(OnEachLoop, ReceivesWhoseAnswersWereStillQueuedWhenThePeerResetAreGivenBack) {
@@ -190,7 +186,7 @@ TEST_P(OnEachLoop, BodiesInPiecesAndBodiesThatAreTooLarge) {
 }
 
 TEST_P(OnEachLoop, AHalfRequestTimesOut) {
-  Setup quick = setup();
+  ServerSetup quick = setup();
   quick.half_request_timeout = milliseconds{50};
   TestServer server{quick};
   HttpClient slow = server.connect();
@@ -200,7 +196,7 @@ TEST_P(OnEachLoop, AHalfRequestTimesOut) {
 }
 
 TEST_P(OnEachLoop, AHalfRequestThatComesInDropsTimesOutToo) {
-  Setup quick = setup();
+  ServerSetup quick = setup();
   quick.half_request_timeout = milliseconds{300};
   TestServer server{quick};
   HttpClient slow = server.connect();
@@ -210,7 +206,7 @@ TEST_P(OnEachLoop, AHalfRequestThatComesInDropsTimesOutToo) {
 }
 
 TEST_P(OnEachLoop, DrainAnswersWaitingLongPollsWithNothingAndCloses) {
-  Setup two = setup();
+  ServerSetup two = setup();
   two.loops = 2;
   TestServer server{two};
   HttpClient first = server.connect(0);
@@ -235,7 +231,7 @@ TEST_P(OnEachLoop, DrainAnswersWaitingLongPollsWithNothingAndCloses) {
 class OnAFailingDisk : public ::testing::Test {
  protected:
   journal::FaultyFileSystem files_{1};
-  Setup setup_{.kind = LoopKind::Epoll, .memory = false, .files = &files_};
+  ServerSetup setup_{.kind = LoopKind::Epoll, .memory = false, .files = &files_};
 };
 
 TEST_F(OnAFailingDisk, ACommitThatFailsIsNotAcknowledgedAndTheDiskIsTakenUpAgain) {
@@ -246,7 +242,8 @@ TEST_F(OnAFailingDisk, ACommitThatFailsIsNotAcknowledgedAndTheDiskIsTakenUpAgain
     HttpClient client = server.connect();
     ASSERT_EQ(client.call(sqs("CreateQueue", R"({"QueueName":"q"})")).status, 200);
     files.fail_from(files.steps(), fault);
-    const Answer refused = client.call(sqs_on("q", "SendMessage", R"("MessageBody":"lost or not")"));
+    Answer refused{.status = 200, .head = {}, .body = {}};  // a full disk may yet take a few writes
+    for (int i = 0; i < 50 && refused.status == 200; ++i) refused = client.call(sqs_on("q", "SendMessage", R"("MessageBody":"lost or not")"));
     EXPECT_EQ(refused.status, 503) << refused.body;
     EXPECT_NE(refused.body.find("ServiceUnavailable"), std::string::npos) << refused.body;
     EXPECT_FALSE(server.broker->writable());

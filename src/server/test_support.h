@@ -75,7 +75,7 @@ class HttpClient : public net::testing::Client {
   }
 };
 
-struct Setup {
+struct ServerSetup {
   net::LoopKind kind = net::LoopKind::Epoll;
   int loops = 1;
   bool memory = true;
@@ -89,7 +89,7 @@ struct Setup {
 /// Each loop has a port of its own, so that a test can say which one serves it.
 class TestServer {
  public:
-  explicit TestServer(const Setup& setup) {
+  explicit TestServer(const ServerSetup& setup) {
     std::unique_ptr<journal::Journal> journal;
     if (setup.files != nullptr || !setup.folder.empty()) {
       const journal::FileJournalOptions options{.segment_bytes = 1 << 20};

@@ -38,7 +38,7 @@ Result<Identity, ApiError> DevelopmentAuthenticator::authenticate(const wire::ht
                                                                   const Credential& credential, Timestamp now,
                                                                   wire::aws::Arena& arena) {
   // A signature that nobody can read is a broken client, also where any key is accepted.
-  if (credential.present && !credential.in_query && (credential.access_key.empty() || credential.service.empty())) {
+  if (credential.present && !credential.in_query && (credential.access_key.empty() || credential.date.empty())) {
     const wire::sigv4::RequestView view{request.method, request.path, request.query, request.headers, request.body};
     const auto read = wire::sigv4::read_authorization(view, query_);
     return api_error(CommonError::IncompleteSignature,
