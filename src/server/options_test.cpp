@@ -31,7 +31,7 @@ TEST_F(ConfigFile, EveryKeyIsRead) {
 data: /tmp/x
 memory: true
 listen: 127.0.0.1:1
-edge: {listen: "127.0.0.1:2", files: /srv, drain: 35s, allowed_origins: [https://app.example.com]}
+edge: {listen: "127.0.0.1:2", files: /srv, allowed_origins: [https://app.example.com]}
 admin: 127.0.0.1:3
 roles: broker,live
 auth: {mode: development, access_keys: {AKID: secret}}
@@ -53,7 +53,6 @@ journal: {resident_bytes: 512KiB, segment_bytes: 2MiB, snapshot_bytes: 1GiB}
   EXPECT_EQ(options_.listen, "127.0.0.1:1");
   EXPECT_EQ(options_.edge, "127.0.0.1:2");
   EXPECT_EQ(options_.edge_files, "/srv");
-  EXPECT_EQ(options_.edge_drain, seconds{35});
   EXPECT_EQ(options_.allowed_origins, std::vector<std::string>{"https://app.example.com"});
   EXPECT_EQ(options_.admin, "127.0.0.1:3");
   EXPECT_TRUE(options_.has_role("live"));
@@ -98,7 +97,6 @@ TEST_F(ConfigFile, WhatIsRefusedNamesLineKeyAndWhatIsAccepted) {
       {"journal: {snapshot_bytes: 999999999999GiB}\n", "'999999999999GiB' is more than"},
       {"journal: {snapshot_bytes: 0}\n", "accepted are 64KiB and more"},
       {"journal: {segment_bytes: 1}\n", "accepted are 1MiB to 4GiB"},
-      {"edge: {drain: soon}\n", "'soon' is no duration; write 250ms, 35s"},
       {"live: {sources: [{topic: a, queue: b}]}\n", "name either a topic or a queue"},
       {"live: {sources: [{qeue: b}]}\n", "live.sources.qeue: unknown; accepted are topic, queue, create"},
       {"live: {sources: nothing}\n", "expected a list of"},
