@@ -86,11 +86,7 @@ HeadScanner::Event HeadScanner::advance(std::string_view buffer, const Limits& l
     if (scanned_ > line_begin_) {
       const auto* found =
           static_cast<const char*>(std::memchr(buffer.data() + scanned_, '\n', buffer.size() - scanned_));
-      if (found == nullptr) {
-        scanned_ = buffer.size();
-        if (scanned_ - fields_begin_ > limits.header_bytes_max) return fail(431, "the header fields are too long");
-        return Event::NeedMore;
-      }
+      if (found == nullptr) return need_more(buffer, limits);
     }
     const auto event = take_field(buffer, limits);
     if (event != Event::StartLine) return event;  // StartLine stands for: a field was taken, go on
@@ -98,16 +94,20 @@ HeadScanner::Event HeadScanner::advance(std::string_view buffer, const Limits& l
   }
 }
 
+/// The line that is not whole counts against the limit, but for the empty line that ends the head: it is no field.
+HeadScanner::Event HeadScanner::need_more(std::string_view buffer, const Limits& limits) {
+  scanned_ = buffer.size();
+  const bool may_be_the_end = scanned_ == line_begin_ + 1 && buffer[line_begin_] == '\r';
+  const auto counted = (may_be_the_end ? line_begin_ : scanned_) - fields_begin_;
+  if (counted > limits.header_bytes_max) return fail(431, "the header fields are too long");
+  return Event::NeedMore;
+}
+
 HeadScanner::Event HeadScanner::take_field(std::string_view buffer, const Limits& limits) {
-  const auto need_more = [&] {
-    scanned_ = buffer.size();
-    if (scanned_ - fields_begin_ > limits.header_bytes_max) return fail(431, "the header fields are too long");
-    return Event::NeedMore;
-  };
   auto at = line_begin_;
   if (at >= buffer.size()) return Event::NeedMore;
   if (buffer[at] == '\r') {
-    if (at + 1 >= buffer.size()) return need_more();
+    if (at + 1 >= buffer.size()) return need_more(buffer, limits);
     if (buffer[at + 1] != '\n') return fail(400, "a carriage return without a line feed in the header");
     line_begin_ = scanned_ = at + 2;
     return Event::End;
@@ -116,7 +116,7 @@ HeadScanner::Event HeadScanner::take_field(std::string_view buffer, const Limits
   if (fields_.size() >= limits.header_count_max) return fail(431, "there are too many header fields");
 
   while (at < buffer.size() && has(kTokenCharacters, buffer[at])) ++at;
-  if (at >= buffer.size()) return need_more();
+  if (at >= buffer.size()) return need_more(buffer, limits);
   if (buffer[at] != ':') {
     if (buffer[at] == ' ' || buffer[at] == '\t') return fail(400, "white space before the colon of a header field");
     if (buffer[at] == '\r' || buffer[at] == '\n') return fail(400, "a header field without a colon");
@@ -129,12 +129,12 @@ HeadScanner::Event HeadScanner::take_field(std::string_view buffer, const Limits
   while (at < buffer.size() && (buffer[at] == ' ' || buffer[at] == '\t')) ++at;
   const auto value_begin = at;
   at = find_control(buffer, at);
-  if (at >= buffer.size()) return need_more();
+  if (at >= buffer.size()) return need_more(buffer, limits);
   if (buffer[at] != '\r') {
     return fail(400, buffer[at] == '\n' ? "a line ends with a bare line feed"
                                         : "a control character in a header field's value");
   }
-  if (at + 1 >= buffer.size()) return need_more();
+  if (at + 1 >= buffer.size()) return need_more(buffer, limits);
   if (buffer[at + 1] != '\n') return fail(400, "a carriage return without a line feed in the header");
   auto value_end = at;
   while (value_end > value_begin && (buffer[value_end - 1] == ' ' || buffer[value_end - 1] == '\t')) --value_end;

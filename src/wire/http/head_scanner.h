@@ -66,6 +66,7 @@ class HeadScanner {
   static std::string_view cut(std::string_view buffer, Slice slice) {
     return {buffer.data() + slice.offset, slice.size};
   }
+  Event need_more(std::string_view buffer, const Limits& limits);
   Event take_field(std::string_view buffer, const Limits& limits);
   Event fail(int status, std::string_view reason);
 

@@ -317,6 +317,15 @@ TEST(RequestParser, ErrorsStay) {
   EXPECT_EQ(parser.error().status, 400);
 }
 
+TEST(RequestParser, FieldsThatEndAtTheLimitAreTakenHoweverTheyArrive) {
+  const std::string field = "A: " + std::string(15, 'b') + "\r\n";  // 20 bytes
+  const std::string request = "GET / HTTP/1.1\r\nHost: h\r\n" + field + "\r\n";
+  RequestParser parser{Limits{.start_line_bytes_max = 100, .header_count_max = 3, .header_bytes_max = 29, .body_bytes_max = 10}};
+  for (std::size_t bytes = 1; bytes < request.size(); ++bytes)
+    ASSERT_EQ(parser.parse(std::string_view{request}.substr(0, bytes)), Parse::NeedMore) << bytes;
+  EXPECT_EQ(parser.parse(request), Parse::Complete);
+}
+
 TEST(RequestParser, EachLimitHoldsExactly) {
   const auto line = [](std::size_t size) {  // a request line of this size, its CR counted
     return "GET /" + std::string(size - 15, 'a') + " HTTP/1.1\r\n";
