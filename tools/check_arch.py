@@ -57,7 +57,7 @@ MAY_INCLUDE = {
 }
 
 # Headers that few may include: (pattern of the header, where it may stand, the remedy).
-# A place is a module, a folder of modules with /*, or "tests" for *_test.cpp files everywhere and tests/, "bench" for
+# A place is a module, a folder of modules with /*, or "tests" for *_test.cpp and test_support.h files everywhere and tests/, "bench" for
 # *_bench.cpp and bench/, "examples" for examples/.
 CONFINED_HEADERS = [
     (r"simdjson(/.*)?(\.h)?", ["wire/json .cpp"], "use wire/json/*.h; simdjson itself stays in wire/json's .cpp files"),
@@ -208,7 +208,7 @@ class Source:
 
 
 def is_test(path):
-    return path.endswith("_test.cpp") or path.startswith("tests/")
+    return path.endswith(("_test.cpp", "/test_support.h")) or path.startswith("tests/")
 
 
 def stands_in(places, module, path):

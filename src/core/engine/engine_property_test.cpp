@@ -133,7 +133,8 @@ class Player {
         if (handles_.empty()) break;
         const auto& [queue, handle] = handles_[rng_.below(handles_.size())];
         engine.input(ReceiveUndelivered{{&handle, 1}});
-        leases_.erase({queue, handle.message});
+        // Of a handle that a long poll brought, the queue's name here is a guess; the handle knows its own.
+        for (const auto any : kQueues) leases_.erase({std::string{any}, handle.message});
         break;
       }
       case 15:
@@ -171,7 +172,11 @@ class Player {
       }
       case 23: {
         const auto choice = rng_.below(6);
-        if (choice == 0 && deletes_queues) engine.ask(DeleteQueue{queue_key(any_queue())});
+        if (choice == 0 && deletes_queues) {
+          const auto queue = any_queue();
+          engine.ask(DeleteQueue{queue_key(queue)});
+          std::erase_if(leases_, [&](const auto& lease) { return lease.first.first == queue; });  // its sequences begin again
+        }
         if (choice == 1) engine.ask(DeleteTopic{topic_key(any_topic())});
         if (choice == 2) engine.ask(PurgeQueue{queue_key(any_queue())});
         break;
