@@ -5,9 +5,10 @@
 #include <new>
 
 namespace {
-std::size_t allocations = 0;
+[[maybe_unused]] std::size_t allocations = 0;
 }
 
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)  // sanitizers bring their own, and pair them
 void* operator new(std::size_t size) {
   ++allocations;
   if (void* memory = std::malloc(size)) return memory;
@@ -15,6 +16,7 @@ void* operator new(std::size_t size) {
 }
 void operator delete(void* memory) noexcept { std::free(memory); }
 void operator delete(void* memory, std::size_t) noexcept { std::free(memory); }
+#endif
 
 namespace fanfare::graphql {
 

@@ -30,6 +30,7 @@ class TinyServer : public Server {
     receive = [this](ConnectionId id, std::string_view bytes) { take(id, bytes); };
     end = [this](ConnectionId id) { loop->close(id, After::Flush); };
   }
+  ~TinyServer() override { stop(); }  // before the members that its thread uses go
 
   std::function<std::string(const Seen&)> answer = [](const Seen&) {
     return "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello";

@@ -589,9 +589,9 @@ TEST_P(LoopContract, WakeFromOtherThreadsIsNeverLost) {
 }
 
 TEST_P(LoopContract, OneTimerFiresOnceAndNeverEarly) {
-  Server server{GetParam()};
   Instant asked;
   std::vector<Instant> deadlines;
+  Server server{GetParam()};  // last: its thread uses the others until it is joined
   server.timer = [&](Instant now) {
     EXPECT_GE(now, deadlines.back());
     EXPECT_EQ(now, server.loop->now());
