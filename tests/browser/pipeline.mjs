@@ -61,6 +61,16 @@ try {
   const errors = [];
   page.on("pageerror", (error) => errors.push(String(error)));
   page.on("console", (message) => { if (message.type() === "error") errors.push(message.text()); });
+  // A feed shows its latest entries only; what it showed at any time is kept here, by kind.
+  await page.addInitScript(() => {
+    window.shown = { summarised: new Set(), embedded: new Set(), moderated: new Set() };
+    new MutationObserver((changes) => {
+      for (const change of changes)
+        for (const entry of change.addedNodes)
+          if (entry.nodeName === "LI" && change.target.id === "bob-feed")
+            window.shown[entry.querySelector(".what span").textContent].add(entry.querySelector("p").textContent);
+    }).observe(document, { childList: true, subtree: true });
+  });
   await page.goto(address);
   const number = async (selector) => Number((await page.textContent(selector)).replaceAll(",", ""));
 
@@ -93,9 +103,10 @@ try {
   });
   await page.screenshot({ path: path.join(screenshots, "pipeline-bob-is-back.png"), fullPage: true });
   await check("summaries and neighbours are really shown", async () => {
-    const feed = await page.textContent("#bob-feed");
-    assert.match(feed, /summarised/);
-    assert.match(feed, /nearest: /);
+    const shown = await page.evaluate(() => Object.fromEntries(Object.entries(window.shown).map(([kind, texts]) => [kind, [...texts]])));
+    assert.ok(shown.summarised.filter((text) => text.length > 20).length > DOCUMENTS / 2, `${shown.summarised.length} summaries`);
+    assert.ok(shown.embedded.some((text) => /^nearest: .+ \(\d\.\d\d\)/.test(text)), shown.embedded.join("\n"));
+    assert.ok(shown.moderated.every((text) => /^\w+, score [\d.]+$/.test(text)), shown.moderated.join("\n"));
   });
   await check("the page has no errors", async () => assert.deepEqual(errors, []));
 } finally {

@@ -117,7 +117,11 @@ bool EngineCore::take(QueueState& queue, std::int64_t max, seconds visibility, s
       ++moves;
       continue;
     }
-    if (dead_letter_queue != nullptr && entry->receive_count() >= queue.settings.redrive_policy->max_receive_count) {
+    // What was moved here is handed out here once before it can move on: queues that are each other's dead-letter queue
+    // would pass it to and fro for ever.
+    const bool received_here = entry->receive_epoch != 0;
+    if (dead_letter_queue != nullptr && received_here &&
+        entry->receive_count() >= queue.settings.redrive_policy->max_receive_count) {
       dead_letter(queue, *entry, *dead_letter_queue);
       ++moves;
       continue;
