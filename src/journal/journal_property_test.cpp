@@ -39,8 +39,8 @@ rc::Gen<std::vector<Command>> commands() {
                                                               {1, Operation::Snapshot},
                                                               {4, Operation::Read},
                                                               {1, Operation::Replay}});
-  return rc::gen::container<std::vector<Command>>(
-      rc::gen::construct<Command>(operation, rc::gen::inRange<std::uint32_t>(0, 1u << 20)));
+  const auto command = rc::gen::construct<Command>(operation, rc::gen::inRange<std::uint32_t>(0, 1u << 20));
+  return rc::gen::resize(400, rc::gen::container<std::vector<Command>>(command));
 }
 
 /// What a journal is, said naively.

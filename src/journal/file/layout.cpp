@@ -63,6 +63,15 @@ JournalId take_id(ByteReader& reader) {
   return id;
 }
 
+/// No journal comes near it; beyond, sums of positions could overflow.
+constexpr std::uint64_t kNumberEnd = std::uint64_t{1} << 62;
+
+bool is_position(LogPosition position) { return position.value < kNumberEnd && position.value % 8 == 0; }
+
+LayoutFault out_of_range(std::string_view what) {
+  return {false, fmt::format("{} whose numbers are below 2^62 and whose positions are multiples of 8", what)};
+}
+
 constexpr std::uint64_t kNone = ~std::uint64_t{0};
 constexpr std::size_t kSegmentSummedBytes = 56;
 constexpr std::size_t kControlSummedBytes = 72;
@@ -74,7 +83,7 @@ std::optional<std::uint64_t> number_between(std::string_view name, std::string_v
   const char* begin = name.data() + before.size();
   std::uint64_t number = 0;
   const auto [end, error] = std::from_chars(begin, begin + kDigits, number);
-  if (error != std::errc{} || end != begin + kDigits) return {};
+  if (error != std::errc{} || end != begin + kDigits || number >= kNumberEnd) return {};
   return number;
 }
 
@@ -103,6 +112,7 @@ Result<SegmentHeader, LayoutFault> SegmentHeader::decode(std::string_view block)
   header.sequence = reader->take<std::uint64_t>();
   header.first.value = reader->take<std::uint64_t>();
   header.epoch = reader->take<std::uint64_t>();
+  if (header.sequence >= kNumberEnd || header.epoch >= kNumberEnd || !is_position(header.first)) return out_of_range("a segment header");
   return header;
 }
 
@@ -128,6 +138,10 @@ Result<Control, LayoutFault> Control::decode(std::string_view slot) {
   control.kept_from.value = reader->take<std::uint64_t>();
   control.known_durable.value = reader->take<std::uint64_t>();
   if (const auto needed = reader->take<std::uint64_t>(); needed != kNone) control.needed_snapshot = LogPosition{needed};
+  if (control.generation >= kNumberEnd || control.epoch >= kNumberEnd || !is_position(control.kept_from) ||
+      !is_position(control.known_durable) || !is_position(control.needed_snapshot.value_or(LogPosition{}))) {
+    return out_of_range("a control slot");
+  }
   return control;
 }
 
@@ -149,6 +163,7 @@ Result<SnapshotHeader, LayoutFault> SnapshotHeader::decode(std::string_view bloc
   header.journal = take_id(*reader);
   header.position.value = reader->take<std::uint64_t>();
   header.epoch = reader->take<std::uint64_t>();
+  if (!is_position(header.position)) return out_of_range("a snapshot header");
   return header;
 }
 

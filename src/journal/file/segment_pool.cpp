@@ -15,7 +15,8 @@ constexpr std::uint64_t kSliceBytes = 1u << 20;
 constexpr std::uint64_t kReadyMax = 2;
 /// A rest is this many times as long as the slice before it: commits beside it kept their median (README, Measurements).
 constexpr int kRestFactor = 3;
-constexpr auto kRetryAfterFailure = std::chrono::milliseconds(200);
+/// Each attempt on a full disk takes the last of it for a moment; so not often.
+constexpr auto kRetryAfterFailure = std::chrono::seconds(2);
 
 std::string_view zeros() {
   static const std::string bytes(kSliceBytes, '\0');
@@ -118,10 +119,10 @@ void SegmentPool::run() {
     step(lock);
     if (state_.failures != failures) {
       if (stopping_) return;
-      changed_.wait_for(lock, kRetryAfterFailure, [&] { return stopping_; });
+      changed_.wait_for(lock, kRetryAfterFailure, [&] { return stopping_ || !tasks_.empty() || !to_recycle_.empty(); });
     } else if (was_making && !hurry_) {
       const auto rest = (std::chrono::steady_clock::now() - started) * kRestFactor;
-      changed_.wait_for(lock, rest, [&] { return stopping_ || hurry_; });
+      changed_.wait_for(lock, rest, [&] { return stopping_ || hurry_ || !tasks_.empty() || !to_recycle_.empty(); });
     }
   }
 }

@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include <array>
+#include <chrono>
+#include <thread>
 #include <utility>
 
 #include "base/bytes.h"
@@ -13,8 +15,9 @@ namespace {
 
 constexpr std::uint64_t kChunkHeaderBytes = 8;
 constexpr std::uint64_t kFooterBytes = 16;
-// Dirty pages are handed to the disk in steps, so that the last sync does not hold up the commits beside it for long.
-constexpr std::uint64_t kSyncEveryBytes = 8u << 20;
+// The disk gets a snapshot in steps, each followed by a rest of twice its length: commits beside it go on.
+constexpr std::uint64_t kSyncEveryBytes = 1u << 20;
+constexpr int kRestFactor = 2;
 
 std::uint32_t chunk_sum(std::uint32_t seed, std::uint64_t index, std::string_view bytes) {
   return crc32c(crc32c(seed, &index, sizeof index), bytes);
@@ -137,8 +140,10 @@ Result<Success, SnapshotFault> write_snapshot_file(FileSystem& files, const std:
     offset += out.size();
     out.clear();
     if (offset - synced >= kSyncEveryBytes) {
+      const auto started = std::chrono::steady_clock::now();
       if (const auto done = file.sync(); !done) return io(done.error(), offset);
       synced = offset;
+      std::this_thread::sleep_for((std::chrono::steady_clock::now() - started) * kRestFactor);
     }
     return Success{};
   };

@@ -48,10 +48,16 @@ class PosixFile final : public File {
     for (const std::string_view piece : pieces.first(std::min(pieces.size(), vectors.size()))) {
       vectors[count++] = {const_cast<char*>(piece.data()), piece.size()};  // NOLINT: iovec serves both directions
     }
-    const ssize_t written = uninterrupted([&] {
-      return ::pwritev2(descriptor_.number(), vectors.data(), static_cast<int>(count), static_cast<off_t>(offset),
-                        sync == Sync::Yes ? RWF_DSYNC : 0);
-    });
+    const auto write = [&](int flags) {
+      return uninterrupted([&] {
+        return ::pwritev2(descriptor_.number(), vectors.data(), static_cast<int>(count), static_cast<off_t>(offset), flags);
+      });
+    };
+    ssize_t written = write(sync == Sync::Yes ? RWF_DSYNC : 0);
+    if (written < 0 && errno == EOPNOTSUPP && sync == Sync::Yes) {  // some file systems know no flags
+      written = write(0);
+      if (written >= 0 && ::fdatasync(descriptor_.number()) != 0) return FileError{errno, "fdatasync"};
+    }
     if (written < 0) return FileError{errno, "pwrite"};
     return static_cast<std::size_t>(written);
   }
