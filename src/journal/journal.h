@@ -6,7 +6,8 @@
 //         A record counts as promised to the outside only below durable_end().
 // Rule 3: after a crash the log holds every record below the durable_end() that was last returned, in order, perhaps followed by
 //         some whole prefix of what was appended later; never a record that was not appended, never a gap.
-// Rule 4: a failed commit acknowledges nothing. The records stay for another commit(), or discard_uncommitted() drops them.
+// Rule 4: a failed commit acknowledges nothing. The records stay for another commit(), or discard_uncommitted() drops them. What was
+//         dropped may still be found after a crash until a later commit(), be it an empty one, has succeeded; then never.
 // Thread-safety: one owner thread uses the journal. snapshots() may be used by one other thread at the same time.
 #pragma once
 

@@ -138,8 +138,9 @@ class FileJournal final : public Journal {
   }
 
   Result<LogPosition, JournalError> commit(Sync sync) override {
-    if (durable_end_ == next_position_) return durable_end_;
-    if (sync == Sync::No && written_end_ == next_position_ && !suspect_) return durable_end_;
+    // A suspect tail may hold frames of what was discarded: also an empty commit has to leave them behind before it succeeds.
+    const bool nothing_to_write = written_end_ == next_position_ && !suspect_;
+    if (nothing_to_write && (sync == Sync::No || durable_end_ == next_position_)) return durable_end_;
     if (fenced_) return JournalError::Fenced;
     if (const auto mine = fence_->check(); !mine) {
       fenced_ = mine.error() == JournalError::Fenced;

@@ -563,6 +563,28 @@ TEST(FileJournal, RecordsThatWereDiscardedAfterAFailedSyncDoNotComeBack) {
 
 // ---- Segments -----------------------------------------------------------------------------------------------------------------
 
+TEST(FileJournal, AnEmptyCommitAfterADiscardSucceedsOnlyWhenNothingCanComeBack) {
+  for (std::uint64_t seed = 0; seed < 20; ++seed) {
+    JournalOnDisk it(seed);
+    const Entries entries = it.fill(3, 500);
+    for (int i = 0; i < 4; ++i) append(*it.journal, noise(100 + i, 400));
+    it.disk->fail_from(it.disk->steps() + 1, Fault::Io);
+    ASSERT_EQ(commit(*it.journal), "Io");
+    it.journal->discard_uncommitted();
+    EXPECT_EQ(commit(*it.journal), "Io") << "the discarded records may lie in the file, and nothing overtakes them yet";
+    EXPECT_EQ(commit(*it.journal, Sync::No), "Io");
+    it.disk->fail_never_more();
+    const std::size_t segments = it.segments().size();
+    for (int i = 0; i < 5; ++i) ASSERT_EQ(commit(*it.journal), "ok");
+    EXPECT_LE(it.segments().size(), segments + 1) << "one new segment leaves them behind, not one each commit";
+    it.disk->cut_power();
+    it.journal.reset();
+    it.disk->restart();
+    it.open();
+    ASSERT_EQ(replayed(*it.journal), entries) << "seed " << seed;
+  }
+}
+
 TEST(FileJournal, RecycledSegmentsBringNothingBackAndTheFolderStaysSmall) {
   JournalOnDisk it;
   std::size_t most_files = 0;
