@@ -546,8 +546,8 @@ TypeRef resolve_type(const Schema& schema, const TypeNode& type) { return {schem
 
 std::string did_you_mean(std::string_view name, std::span<const std::string_view> candidates) {
   constexpr std::size_t kSuggested = 3;
-  constexpr std::size_t kLongest = 80;
-  constexpr std::size_t kCompared = 500;  // a schema of thousands of names must not make errors expensive
+  constexpr std::size_t kLongest = 40;
+  constexpr std::size_t kCompared = 300;  // a schema of thousands of names must not make errors expensive
   if (name.size() > kLongest) return {};
   const std::size_t limit = name.size() * 2 / 5 + 1;
   std::vector<std::pair<std::size_t, std::string_view>> close;

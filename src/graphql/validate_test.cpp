@@ -271,6 +271,14 @@ TEST(Validation, HostileDocumentsTakeNoLongTime) {
       {"many variables", "query (" + numbered("$v", ": Any ", 9'000) + ") { any(value: [" + numbered("$v", " ", 1'000) + "]) }"},
       {"many operations", numbered("query Q", " { dog { ...F } } ", 4'000) + "fragment F on Dog { name }"},
       {"many unknown spreads", "{ dog {" + numbered(" ...Unknown", "", 12'000) + "} }" + numbered(" fragment K", " on Dog { name }", 2'000)},
+      {"unknown spreads with long names", [] {
+         const std::string name(36, 'x');
+         std::string text = "{ dog {";
+         for (int i = 0; i < 200; ++i) text += " ..." + name + std::to_string(i);
+         text += " } }";
+         for (int i = 1000; i < 2000; ++i) text += " fragment " + name + std::to_string(i) + " on Dog { name }";
+         return text;
+       }()},
       {"many directives", "{ dog { name" + repeat(" @repeats", 20'000) + "} }"},
   };
   for (const auto& [name, text] : documents) {

@@ -43,6 +43,8 @@ class Context {
   Context(const Schema& schema_in, const Document& document_in, const ValidationOptions& options_in);
 
   void report(Rule rule, std::initializer_list<Offset> places, std::string message);
+  /// did_you_mean() for the first errors; a document of nothing but mistakes must not cost more than it is worth.
+  [[nodiscard]] std::string suggest(std::string_view name, std::span<const std::string_view> candidates) const;
   [[nodiscard]] bool is_full() const { return errors.size() >= options.errors_max; }
 
   /// Index in document.fragments; of fragments with one name the last. kNoFragment if there is none.

@@ -1,5 +1,6 @@
 #include "graphql/validate.h"
 
+#include "graphql/coerce.h"
 #include "graphql/validate/context.h"
 
 namespace fanfare::graphql {
@@ -16,6 +17,11 @@ void Context::report(Rule rule, std::initializer_list<Offset> places, std::strin
   for (const Offset at : places) error.locations.push_back(locate(document.text, at));
   error.source = std::string(document.name);
   errors.push_back(std::move(error));
+}
+
+std::string Context::suggest(std::string_view name, std::span<const std::string_view> candidates) const {
+  constexpr std::size_t kErrors = 10;
+  return errors.size() < kErrors ? did_you_mean(name, candidates) : std::string();
 }
 
 }  // namespace validation

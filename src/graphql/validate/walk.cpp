@@ -49,7 +49,7 @@ class Walk {
   std::string suggest_type(std::string_view name) {
     std::vector<std::string_view> names;
     for (const Type* type : schema_.types) names.push_back(type->name);
-    return did_you_mean(name, names);
+    return context_.suggest(name, names);
   }
 
   /// Null, with an error, if the type does not exist or has no fields.
@@ -126,7 +126,7 @@ class Walk {
   void unknown_field(const SelectionNode& node, const Type& parent) {
     std::vector<std::string_view> names;
     for (const Field& field : parent.fields) names.push_back(field.name);
-    std::string hint = did_you_mean(node.name.text, names);
+    std::string hint = context_.suggest(node.name.text, names);
     if (parent.is_abstract()) {
       std::string types;
       std::size_t count = 0;
@@ -149,7 +149,7 @@ class Walk {
       std::vector<std::string_view> names;
       for (const FragmentNode* fragment : context_.document.fragments) names.push_back(fragment->name.text);
       report(Rule::FragmentSpreadTargetDefined, {node.name.at},
-             fmt::format("Unknown fragment \"{}\".{}", node.name.text, did_you_mean(node.name.text, names)));
+             fmt::format("Unknown fragment \"{}\".{}", node.name.text, context_.suggest(node.name.text, names)));
       return;
     }
     const FragmentNode& fragment = *context_.document.fragments[index];
@@ -187,7 +187,7 @@ class Walk {
         for (const InputValue& candidate : definitions) names.push_back(candidate.name);
         report(Rule::ArgumentNames, {argument.name.at},
                fmt::format("The {}{}\" has no argument \"{}\".{}", what, owner.text, argument.name.text,
-                           did_you_mean(argument.name.text, names)));
+                           context_.suggest(argument.name.text, names)));
       }
       if (definition != nullptr) literal(argument.value, definition->type);
       if (argument.value.kind == LiteralKind::Object || argument.value.kind == LiteralKind::List) unique_input_fields(argument.value);
@@ -286,7 +286,7 @@ class Walk {
         std::vector<std::string_view> names;
         for (const Directive* known : schema_.directives) names.push_back(known->name);
         report(Rule::DirectivesDefined, {node.at},
-               fmt::format("Unknown directive \"@{}\".{}", node.name.text, did_you_mean(node.name.text, names)));
+               fmt::format("Unknown directive \"@{}\".{}", node.name.text, context_.suggest(node.name.text, names)));
         arguments(node.arguments, {}, false, node.name, "directive \"@");
         continue;
       }

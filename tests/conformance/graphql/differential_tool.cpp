@@ -3,15 +3,16 @@
 //   {"schema": SDL}                                    -> {"rules":[]}, or the rules that the schema breaks
 //   {"query": ..., "variables": ..., "operationName"}  -> {"rules":["FieldSelections"]}: refused, by which rules
 //                                                      -> {"response":{...}}: executed
-//   {"bench": ..., "rounds": N}                        -> {"parse":ns,"validate":ns,"execute":ns,...} for one round
+//   {"bench": ..., "rounds": N}                        -> {"parse":ns,"validate":ns,"execute":ns,...}: processor time of one round
 //
 // Fields answer by their type (wiring.h), but by their name if it begins so: `nul` null, `err` an error, `mix` a list of a
 // value, null and an error, `echo` the arguments as JSON text.
-#include <chrono>
+#include <ctime>
 #include <iostream>
 #include <set>
 #include <string>
 
+#include "graphql/allocation_count_test.h"
 #include "graphql/execute.h"
 #include "wire/json/value.h"
 #include "wire/json/writer.h"
@@ -113,9 +114,9 @@ class Tool {
 
   template <class Function>
   static double nanoseconds(std::size_t rounds, Function function) {
-    const auto start = std::chrono::steady_clock::now();
+    const std::clock_t start = std::clock();
     for (std::size_t i = 0; i < rounds; ++i) function();
-    return std::chrono::duration<double, std::nano>(std::chrono::steady_clock::now() - start).count() / static_cast<double>(rounds);
+    return 1e9 / CLOCKS_PER_SEC * static_cast<double>(std::clock() - start) / static_cast<double>(rounds);
   }
 
   std::string bench(std::string_view query, const json::Value& request) {
@@ -128,13 +129,18 @@ class Tool {
     if (!prepared) return rules_line(prepared.error());
     arena_.reset();
     const ExecuteRequest execute = request_of(request);
+    execution_.start(*prepared, execute);
+    const std::size_t before = allocation_count();
     const double execute_ns = nanoseconds(rounds, [&] { execution_.start(*prepared, execute); });
+    const double allocations = static_cast<double>(allocation_count() - before) / static_cast<double>(rounds);
     std::string line = "{\"parse\":";
     json::Writer(line).real(parse_ns);
     line.append(",\"validate\":");
     json::Writer(line).real(validate_ns);
     line.append(",\"execute\":");
     json::Writer(line).real(execute_ns);
+    line.append(",\"allocations\":");
+    json::Writer(line).real(allocations);
     line.append(",\"fields\":").append(std::to_string(execution_.fields_executed()));
     line.append(",\"bytes\":").append(std::to_string(execution_.response().size()));
     return line + "}";
