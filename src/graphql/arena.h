@@ -24,6 +24,9 @@ namespace fanfare::graphql {
 class Arena {
  public:
   explicit Arena(std::size_t block_bytes = 4096) : next_bytes_(block_bytes) {}
+  /// With a first block that the caller owns and that outlives the arena.
+  explicit Arena(std::span<char> lent)
+      : lent_(lent), at_(lent.data()), end_(lent.data() + lent.size()), next_bytes_(std::max<std::size_t>(lent.size(), 4096)) {}
   Arena(Arena&& other) noexcept { swap(other); }
   Arena& operator=(Arena&& other) noexcept {
     swap(other);
@@ -31,11 +34,8 @@ class Arena {
   }
 
   void* allocate(std::size_t bytes, std::size_t alignment) {
-    auto start = (reinterpret_cast<std::uintptr_t>(at_) + alignment - 1) & ~(alignment - 1);
-    if (at_ == nullptr || start + bytes > reinterpret_cast<std::uintptr_t>(end_)) {
-      add_block(bytes + alignment);
-      start = (reinterpret_cast<std::uintptr_t>(at_) + alignment - 1) & ~(alignment - 1);
-    }
+    const auto start = (reinterpret_cast<std::uintptr_t>(at_) + alignment - 1) & ~(alignment - 1);
+    if (start + bytes > reinterpret_cast<std::uintptr_t>(end_)) [[unlikely]] return allocate_in_new_block(bytes, alignment);
     at_ = reinterpret_cast<char*>(start + bytes);
     return reinterpret_cast<void*>(start);
   }
@@ -81,12 +81,15 @@ class Arena {
     if (!blocks_.empty()) {
       at_ = blocks_.front().bytes.get();
       end_ = at_ + blocks_.front().size;
+    } else {
+      at_ = lent_.data();
+      end_ = at_ + lent_.size();
     }
   }
 
-  /// Bytes of all blocks; what the arena costs.
+  /// Bytes of all blocks, a lent one included; what the arena costs.
   [[nodiscard]] std::size_t reserved() const {
-    std::size_t sum = 0;
+    std::size_t sum = lent_.size();
     for (const Block& block : blocks_) sum += block.size;
     return sum;
   }
@@ -96,6 +99,11 @@ class Arena {
     std::unique_ptr<char[]> bytes;
     std::size_t size = 0;
   };
+
+  [[gnu::noinline, gnu::cold]] void* allocate_in_new_block(std::size_t bytes, std::size_t alignment) {
+    add_block(bytes + alignment);
+    return allocate(bytes, alignment);
+  }
 
   void add_block(std::size_t at_least) {
     const std::size_t size = std::max(next_bytes_, at_least);
@@ -107,12 +115,14 @@ class Arena {
 
   void swap(Arena& other) noexcept {
     std::swap(blocks_, other.blocks_);
+    std::swap(lent_, other.lent_);
     std::swap(at_, other.at_);
     std::swap(end_, other.end_);
     std::swap(next_bytes_, other.next_bytes_);
   }
 
   std::vector<Block> blocks_;
+  std::span<char> lent_;
   char* at_ = nullptr;
   char* end_ = nullptr;
   std::size_t next_bytes_ = 4096;

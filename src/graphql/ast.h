@@ -17,8 +17,67 @@
 
 namespace fanfare::graphql {
 
-struct Name {
-  std::string_view text;  ///< empty: there is none
+/// Nodes in their order, linked through their member `next`. A list that is never copied: its nodes lie where the parser
+/// first wrote them.
+template <class T>
+class List {
+ public:
+  class Iterator {
+   public:
+    using value_type = T;
+    using difference_type = std::ptrdiff_t;
+
+    constexpr Iterator() = default;
+    constexpr explicit Iterator(const T* node) : node_(node) {}
+    const T& operator*() const { return *node_; }
+    const T* operator->() const { return node_; }
+    Iterator& operator++() {
+      node_ = node_->next;
+      return *this;
+    }
+    Iterator operator++(int) {
+      const Iterator before = *this;
+      node_ = node_->next;
+      return before;
+    }
+    friend bool operator==(const Iterator&, const Iterator&) = default;
+
+   private:
+    const T* node_ = nullptr;
+  };
+
+  constexpr List() = default;
+  constexpr List(const T* first, std::uint32_t size) : first_(first), size_(size) {}
+
+  [[nodiscard]] Iterator begin() const { return Iterator(first_); }
+  [[nodiscard]] Iterator end() const { return Iterator(); }
+  [[nodiscard]] bool empty() const { return first_ == nullptr; }
+  [[nodiscard]] std::size_t size() const { return size_; }
+  [[nodiscard]] const T& front() const { return *first_; }
+  /// Null if it is empty.
+  [[nodiscard]] const T* first() const { return first_; }
+
+ private:
+  const T* first_ = nullptr;
+  std::uint32_t size_ = 0;
+};
+
+/// 16 bytes, because a document consists of little else.
+class Name {
+ public:
+  constexpr Name() = default;
+  constexpr Name(std::string_view text, Offset at_in)
+      : data_(text.data()), size_(static_cast<std::uint32_t>(text.size())), at(at_in) {}
+
+  /// Empty: there is none.
+  [[nodiscard]] constexpr std::string_view text() const { return {data_, size_}; }
+  [[nodiscard]] constexpr bool empty() const { return size_ == 0; }
+
+ private:
+  const char* data_ = nullptr;
+  std::uint32_t size_ = 0;
+
+ public:
   Offset at = 0;
 };
 
@@ -27,15 +86,43 @@ enum class LiteralKind : std::uint8_t { Variable, Int, Float, String, Boolean, N
 struct ObjectFieldNode;
 
 /// A literal as written.
-struct ValueNode {
+class ValueNode {
+ public:
   LiteralKind kind = LiteralKind::Null;
   bool is_block = false;      ///< String: written with three quotation marks
   bool boolean = false;       ///< Boolean: its value
   bool has_variable = false;  ///< a variable is in it, at any depth
   Offset at = 0;
-  std::string_view text;              ///< Variable: name without `$`. Int, Float: digits. String: its value. Enum: name
-  std::span<ValueNode> items;         ///< List
-  std::span<ObjectFieldNode> fields;  ///< Object
+
+  /// Variable: name without `$`. Int, Float: digits. String: its value. Boolean, Null, Enum: name. Else empty.
+  [[nodiscard]] std::string_view text() const {
+    return kind < LiteralKind::List ? std::string_view(text_, size_) : std::string_view();
+  }
+  /// List only; else empty.
+  [[nodiscard]] std::span<const ValueNode> items() const;
+  /// Object only; else empty.
+  [[nodiscard]] std::span<const ObjectFieldNode> fields() const;
+
+  void set_text(std::string_view text) {
+    text_ = text.data();
+    size_ = static_cast<std::uint32_t>(text.size());
+  }
+  void set_items(std::span<const ValueNode> items) {
+    items_ = items.data();
+    size_ = static_cast<std::uint32_t>(items.size());
+  }
+  void set_fields(std::span<const ObjectFieldNode> fields) {
+    fields_ = fields.data();
+    size_ = static_cast<std::uint32_t>(fields.size());
+  }
+
+ private:
+  union {
+    const char* text_ = nullptr;
+    const ValueNode* items_;
+    const ObjectFieldNode* fields_;
+  };
+  std::uint32_t size_ = 0;
 };
 
 struct ObjectFieldNode {
@@ -43,14 +130,22 @@ struct ObjectFieldNode {
   ValueNode value;
 };
 
+inline std::span<const ValueNode> ValueNode::items() const {
+  return kind == LiteralKind::List ? std::span(items_, size_) : std::span<const ValueNode>();
+}
+inline std::span<const ObjectFieldNode> ValueNode::fields() const {
+  return kind == LiteralKind::Object ? std::span(fields_, size_) : std::span<const ObjectFieldNode>();
+}
+
 struct ArgumentNode {
   Name name;
   ValueNode value;
+  const ArgumentNode* next = nullptr;
 };
 
 struct DirectiveNode {
   Name name;
-  std::span<ArgumentNode> arguments;
+  List<ArgumentNode> arguments;
   Offset at = 0;
 };
 
@@ -71,31 +166,30 @@ enum class SelectionKind : std::uint8_t { Field, FragmentSpread, InlineFragment 
 
 struct SelectionSetNode;
 
-struct SelectionNode {
-  SelectionNode() = default;
-  SelectionNode(SelectionKind kind_in, Offset at_in, Name alias_in, Name name_in, std::span<ArgumentNode> arguments_in,
-                std::span<DirectiveNode> directives_in, const SelectionSetNode* selections_in)
-      : kind(kind_in),
-        at(at_in),
-        alias(alias_in),
-        name(name_in),
-        arguments(arguments_in),
-        directives(directives_in),
-        selections(selections_in) {}
+/// What most selections do without.
+struct SelectionExtras {
+  Name alias;  ///< Field only
+  List<ArgumentNode> arguments;
+  std::span<DirectiveNode> directives;
+};
+inline constexpr SelectionExtras kNoExtras;
 
+struct SelectionNode {
   SelectionKind kind = SelectionKind::Field;
   Offset at = 0;
-  Name alias;  ///< Field only
-  Name name;   ///< Field, FragmentSpread: its name. InlineFragment: the type condition, empty if there is none
-  std::span<ArgumentNode> arguments;
-  std::span<DirectiveNode> directives;
+  Name name;  ///< Field, FragmentSpread: its name. InlineFragment: the type condition, empty if there is none
+  const SelectionExtras* extras = &kNoExtras;
   const SelectionSetNode* selections = nullptr;
+  const SelectionNode* next = nullptr;
 
-  [[nodiscard]] std::string_view response_key() const { return alias.text.empty() ? name.text : alias.text; }
+  [[nodiscard]] const Name& alias() const { return extras->alias; }
+  [[nodiscard]] const List<ArgumentNode>& arguments() const { return extras->arguments; }
+  [[nodiscard]] std::span<const DirectiveNode> directives() const { return extras->directives; }
+  [[nodiscard]] std::string_view response_key() const { return alias().empty() ? name.text() : alias().text(); }
 };
 
 struct SelectionSetNode {
-  std::span<SelectionNode> selections;
+  List<SelectionNode> selections;
   Offset at = 0;
   std::uint32_t id = 0;  ///< 0 to Document::selection_sets - 1; index of side tables
 };
@@ -124,7 +218,7 @@ struct OperationNode {
   bool is_shorthand = false;  ///< `{ ... }` without the keyword
   Description description;
   Name name;
-  std::span<VariableDefinitionNode> variables;
+  std::span<const VariableDefinitionNode* const> variables;
   std::span<DirectiveNode> directives;
   const SelectionSetNode* selections = nullptr;
   Offset at = 0;
@@ -211,6 +305,7 @@ struct DefinitionNode {
   const SchemaDefinitionNode* schema = nullptr;
   const TypeDefinitionNode* type = nullptr;
   const DirectiveDefinitionNode* directive = nullptr;
+  const DefinitionNode* next = nullptr;
 };
 
 /// A parsed text and the memory of its nodes. Immutable once parsed; may be read from several threads.
@@ -218,7 +313,7 @@ struct Document {
   Arena arena;
   std::string_view name;  ///< of the source
   std::string_view text;  ///< a copy in the arena
-  std::span<DefinitionNode> definitions;
+  List<DefinitionNode> definitions;
   std::span<const OperationNode*> operations;
   std::span<const FragmentNode*> fragments;
   std::uint32_t selection_sets = 0;

@@ -65,20 +65,20 @@ Value builtin_literal(const ValueNode& literal, ScalarKind scalar) {
   switch (scalar) {
     case ScalarKind::Int:
       if (literal.kind == LiteralKind::Int) {
-        const auto value = parse_integer(literal.text);
+        const auto value = parse_integer(literal.text());
         if (value && fits_int(*value)) return Value::integer(*value);
       }
       return {};
     case ScalarKind::Float:
       if (literal.kind == LiteralKind::Int || literal.kind == LiteralKind::Float) {
-        const double value = parse_real(literal.text);
+        const double value = parse_real(literal.text());
         if (std::isfinite(value)) return Value::real(value);
       }
       return {};
-    case ScalarKind::String: return literal.kind == LiteralKind::String ? Value::string(literal.text) : Value();
+    case ScalarKind::String: return literal.kind == LiteralKind::String ? Value::string(literal.text()) : Value();
     case ScalarKind::Boolean: return literal.kind == LiteralKind::Boolean ? Value::boolean(literal.boolean) : Value();
     case ScalarKind::Id:
-      return literal.kind == LiteralKind::String || literal.kind == LiteralKind::Int ? Value::string(literal.text) : Value();
+      return literal.kind == LiteralKind::String || literal.kind == LiteralKind::Int ? Value::string(literal.text()) : Value();
     case ScalarKind::Custom: break;
   }
   return {};
@@ -99,7 +99,7 @@ class LiteralChecker {
     if (literal.kind == LiteralKind::Null) return;
     if (type.is_list()) {
       if (literal.kind != LiteralKind::List) return check(literal, type.inner());  // one item stands for a list of one
-      for (const ValueNode& item : literal.items) check(item, type.inner());
+      for (const ValueNode& item : literal.items()) check(item, type.inner());
       return;
     }
     switch (type.named->kind) {
@@ -120,11 +120,11 @@ class LiteralChecker {
       return issue(literal.at, fmt::format("Expected a value of the enum \"{}\", without quotation marks; found {}.", type.name,
                                            show_literal(literal)));
     }
-    if (type.find_value(literal.text) != nullptr) return;
+    if (type.find_value(literal.text()) != nullptr) return;
     std::vector<std::string_view> names;
     for (const EnumValue& value : type.values) names.push_back(value.name);
-    issue(literal.at, fmt::format("The enum \"{}\" has no value \"{}\".{}", type.name, literal.text,
-                                  did_you_mean(literal.text, names)));
+    issue(literal.at, fmt::format("The enum \"{}\" has no value \"{}\".{}", type.name, literal.text(),
+                                  did_you_mean(literal.text(), names)));
   }
 
   void check_scalar(const ValueNode& literal, const Type& type) {
@@ -148,13 +148,13 @@ class LiteralChecker {
     std::size_t known = 0;
     const ObjectFieldNode* last_known = nullptr;
     std::vector<bool> given(type.input_fields.size());
-    for (const ObjectFieldNode& field : literal.fields) {
-      const std::uint32_t index = type.table.find(field.name.text);
+    for (const ObjectFieldNode& field : literal.fields()) {
+      const std::uint32_t index = type.table.find(field.name.text());
       if (index == NameTable::kNone) {
         std::vector<std::string_view> names;
         for (const InputValue& candidate : type.input_fields) names.push_back(candidate.name);
-        issue(field.name.at, fmt::format("The input object \"{}\" has no field \"{}\".{}", type.name, field.name.text,
-                                         did_you_mean(field.name.text, names)));
+        issue(field.name.at, fmt::format("The input object \"{}\" has no field \"{}\".{}", type.name, field.name.text(),
+                                         did_you_mean(field.name.text(), names)));
         continue;
       }
       ++known;
@@ -187,7 +187,7 @@ class LiteralCoercion {
     if (literal.kind == LiteralKind::Variable) {
       // Variables have been coerced to their own type; the rule All Variable Usages Are Allowed makes that fit here,
       // but for null or nothing in a non-null place. A single item may stand for a list.
-      const Value value = variables_.find(literal.text);
+      const Value value = variables_.find(literal.text());
       if (type.is_non_null() && !value.has_value()) return fail();
       return value;
     }
@@ -200,7 +200,7 @@ class LiteralCoercion {
     switch (type.named->kind) {
       case TypeKind::InputObject: return coerce_object(literal, *type.named);
       case TypeKind::Enum: {
-        const EnumValue* value = literal.kind == LiteralKind::Enum ? type.named->find_value(literal.text) : nullptr;
+        const EnumValue* value = literal.kind == LiteralKind::Enum ? type.named->find_value(literal.text()) : nullptr;
         return value != nullptr ? Value::enumerator(value->name) : fail();
       }
       case TypeKind::Scalar: return coerce_scalar(literal, *type.named);
@@ -222,8 +222,8 @@ class LiteralCoercion {
       items[0] = item(literal, item_type);
       return Value::list(items);
     }
-    const auto items = arena_.array<Value>(literal.items.size());
-    for (std::size_t i = 0; i < items.size(); ++i) items[i] = item(literal.items[i], item_type);
+    const auto items = arena_.array<Value>(literal.items().size());
+    for (std::size_t i = 0; i < items.size(); ++i) items[i] = item(literal.items()[i], item_type);
     return Value::list(items);
   }
 
@@ -247,8 +247,8 @@ class LiteralCoercion {
     if (literal.kind != LiteralKind::Object) return fail();
     const auto slots = arena_.array<ValueMember>(type.input_fields.size());
     std::size_t given = 0;
-    for (const ObjectFieldNode& field : literal.fields) {
-      const std::uint32_t index = type.table.find(field.name.text);
+    for (const ObjectFieldNode& field : literal.fields()) {
+      const std::uint32_t index = type.table.find(field.name.text());
       if (index == NameTable::kNone) return fail();
       const Value value = coerce_field(field.value, type.input_fields[index]);
       slots[index].value = value;
@@ -263,7 +263,7 @@ class LiteralCoercion {
   /// A variable without a value leaves the field to its default.
   Value coerce_field(const ValueNode& literal, const InputValue& field) {
     if (literal.kind == LiteralKind::Variable) {
-      const Value value = variables_.find(literal.text);
+      const Value value = variables_.find(literal.text());
       if (value.is_absent() && !field.is_required()) return {};
     }
     return coerce(literal, field.type);
@@ -474,26 +474,26 @@ Value coerce_input(const Value& input, TypeRef type, Arena& arena, std::vector<I
 Value untyped(const ValueNode& literal, const VariableValues& variables, Arena& arena) {
   switch (literal.kind) {
     case LiteralKind::Variable: {
-      const Value value = variables.find(literal.text);
+      const Value value = variables.find(literal.text());
       return value.is_absent() ? Value::null() : value;
     }
     case LiteralKind::Int:
-      if (const auto value = parse_integer(literal.text)) return Value::integer(*value);
-      return Value::real(parse_real(literal.text));
-    case LiteralKind::Float: return Value::real(parse_real(literal.text));
-    case LiteralKind::String: return Value::string(literal.text);
+      if (const auto value = parse_integer(literal.text())) return Value::integer(*value);
+      return Value::real(parse_real(literal.text()));
+    case LiteralKind::Float: return Value::real(parse_real(literal.text()));
+    case LiteralKind::String: return Value::string(literal.text());
     case LiteralKind::Boolean: return Value::boolean(literal.boolean);
     case LiteralKind::Null: return Value::null();
-    case LiteralKind::Enum: return Value::enumerator(literal.text);
+    case LiteralKind::Enum: return Value::enumerator(literal.text());
     case LiteralKind::List: {
-      const auto items = arena.array<Value>(literal.items.size());
-      for (std::size_t i = 0; i < items.size(); ++i) items[i] = untyped(literal.items[i], variables, arena);
+      const auto items = arena.array<Value>(literal.items().size());
+      for (std::size_t i = 0; i < items.size(); ++i) items[i] = untyped(literal.items()[i], variables, arena);
       return Value::list(items);
     }
     case LiteralKind::Object: {
-      const auto members = arena.array<ValueMember>(literal.fields.size());
+      const auto members = arena.array<ValueMember>(literal.fields().size());
       for (std::size_t i = 0; i < members.size(); ++i) {
-        members[i] = {literal.fields[i].name.text, untyped(literal.fields[i].value, variables, arena)};
+        members[i] = {literal.fields()[i].name.text(), untyped(literal.fields()[i].value, variables, arena)};
       }
       return Value::object(members);
     }
@@ -501,13 +501,13 @@ Value untyped(const ValueNode& literal, const VariableValues& variables, Arena& 
   return Value::null();
 }
 
-bool coerce_arguments(std::span<const InputValue> definitions, std::span<const ArgumentNode> given,
+bool coerce_arguments(std::span<const InputValue> definitions, const List<ArgumentNode>& given,
                       const VariableValues& variables, Arena& arena, std::span<Value> out, LiteralIssue& issue) {
   for (std::size_t i = 0; i < definitions.size(); ++i) {
     const InputValue& definition = definitions[i];
     const ArgumentNode* argument = nullptr;
     for (const ArgumentNode& candidate : given) {
-      if (candidate.name.text == definition.name) {
+      if (candidate.name.text() == definition.name) {
         argument = &candidate;
         break;
       }
@@ -515,7 +515,7 @@ bool coerce_arguments(std::span<const InputValue> definitions, std::span<const A
     Value value;
     if (argument != nullptr) {
       if (argument->value.kind == LiteralKind::Variable) {
-        value = variables.find(argument->value.text);
+        value = variables.find(argument->value.text());
         if (value.is_absent()) argument = nullptr;  // as if it were not given
       } else {
         bool ok = true;
@@ -542,7 +542,7 @@ bool coerce_arguments(std::span<const InputValue> definitions, std::span<const A
   return true;
 }
 
-TypeRef resolve_type(const Schema& schema, const TypeNode& type) { return {schema.find_type(type.name.text), type.wrappers}; }
+TypeRef resolve_type(const Schema& schema, const TypeNode& type) { return {schema.find_type(type.name.text()), type.wrappers}; }
 
 std::string did_you_mean(std::string_view name, std::span<const std::string_view> candidates) {
   constexpr std::size_t kSuggested = 3;

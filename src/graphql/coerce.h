@@ -21,13 +21,13 @@ void check_literal(const ValueNode& literal, TypeRef type, Arena& arena, std::ve
 
 /// The coerced variables of a request, in the order of the operation's definitions.
 struct VariableValues {
-  std::span<const VariableDefinitionNode> definitions;
+  std::span<const VariableDefinitionNode* const> definitions;
   std::span<const Value> values;
 
   /// Absent if there is no such variable or it has no value.
   [[nodiscard]] Value find(std::string_view name) const {
     for (std::size_t i = 0; i < definitions.size(); ++i) {
-      if (definitions[i].name.text == name) return values[i];
+      if (definitions[i]->name.text() == name) return values[i];
     }
     return {};
   }
@@ -51,7 +51,7 @@ Value untyped(const ValueNode& literal, const VariableValues& variables, Arena& 
 
 /// The values of `definitions` in their order, from the literals given and from defaults; what has no value is Absent.
 /// On failure `issue` says why. [GraphQL 6.4.1]
-bool coerce_arguments(std::span<const InputValue> definitions, std::span<const ArgumentNode> given,
+bool coerce_arguments(std::span<const InputValue> definitions, const List<ArgumentNode>& given,
                       const VariableValues& variables, Arena& arena, std::span<Value> out, LiteralIssue& issue);
 
 /// Whether `type` names an input type, and the schema's reference for it; named is null if there is no such type.

@@ -60,28 +60,28 @@ bool coerce_variables(const Schema& schema, const Document& document, const Oper
   const VariableLookup lookup(given.members());
   std::vector<InputIssue> issues;
   for (std::size_t i = 0; i < values.size(); ++i) {
-    const VariableDefinitionNode& variable = operation.variables[i];
+    const VariableDefinitionNode& variable = *operation.variables[i];
     const TypeRef type = resolve_type(schema, variable.type);
-    const Value input = lookup.find(variable.name.text);
+    const Value input = lookup.find(variable.name.text());
     if (input.is_absent()) {
       if (variable.default_value != nullptr) {
         bool ok = true;
         values[i] = coerce_literal(*variable.default_value, type, {}, arena, ok);
       } else if (type.is_non_null()) {
-        report(variable, fmt::format("The variable \"${}\" of type \"{}\" is required and was not given.", variable.name.text, type.str()));
+        report(variable, fmt::format("The variable \"${}\" of type \"{}\" is required and was not given.", variable.name.text(), type.str()));
       }
       continue;
     }
     if (input.is_null() && type.is_non_null()) {
-      report(variable, fmt::format("The variable \"${}\" of type \"{}\" cannot be null.", variable.name.text, type.str()));
+      report(variable, fmt::format("The variable \"${}\" of type \"{}\" cannot be null.", variable.name.text(), type.str()));
       continue;
     }
     issues.clear();
     values[i] = coerce_input(input, type, arena, issues);
     for (const InputIssue& issue : issues) {
-      report(variable, issue.path.empty() ? fmt::format("The variable \"${}\" has an invalid value: {}.", variable.name.text, issue.message)
-                                          : fmt::format("The variable \"${}\" has an invalid value at \"{}{}\": {}.", variable.name.text,
-                                                        variable.name.text, issue.path, issue.message));
+      report(variable, issue.path.empty() ? fmt::format("The variable \"${}\" has an invalid value: {}.", variable.name.text(), issue.message)
+                                          : fmt::format("The variable \"${}\" has an invalid value at \"{}{}\": {}.", variable.name.text(),
+                                                        variable.name.text(), issue.path, issue.message));
     }
   }
   out = {operation.variables, values};
@@ -425,7 +425,7 @@ bool Execution::execute_field(FieldPlan& plan, const Type& parent, const Resolve
   if (plan.has_variables) {
     const auto values = arena_.array<Value>(plan.field->arguments.size());
     LiteralIssue issue;
-    if (!coerce_arguments(plan.field->arguments, plan.nodes.front()->arguments, variables_, arena_, values, issue)) {
+    if (!coerce_arguments(plan.field->arguments, plan.nodes.front()->arguments(), variables_, arena_, values, issue)) {
       add_error(std::move(issue.message), plan, &path, issue.at, {});
       if (plan.field->type.is_non_null()) return false;
       out_->append("null");

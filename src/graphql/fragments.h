@@ -16,7 +16,7 @@ class FragmentIndex {
 
   explicit FragmentIndex(const Document& document) {
     names_.reserve(document.fragments.size());
-    for (std::uint32_t i = 0; i < document.fragments.size(); ++i) names_.emplace_back(document.fragments[i]->name.text, i);
+    for (std::uint32_t i = 0; i < document.fragments.size(); ++i) names_.emplace_back(document.fragments[i]->name.text(), i);
     std::sort(names_.begin(), names_.end());
   }
 

@@ -26,14 +26,14 @@ Error refused(std::string_view text, const ParseLimits& limits = {}) {
 /// The value of `{f(a: VALUE)}`; the document is kept alive by `keep`.
 const ValueNode& value_of(std::string_view literal, DocumentPtr& keep) {
   keep = parsed("{f(a: " + std::string(literal) + ")}");
-  return keep->operations[0]->selections->selections[0].arguments[0].value;
+  return keep->operations[0]->selections->selections.front().arguments().front().value;
 }
 
 std::string string_value(std::string_view literal) {
   DocumentPtr keep;
   const ValueNode& value = value_of(literal, keep);
   EXPECT_EQ(value.kind, LiteralKind::String) << literal;
-  return std::string(value.text);
+  return std::string(value.text());
 }
 
 TEST(Lexer, IgnoresBomWhiteSpaceCommentsAndCommas) {  // 2.1
@@ -139,7 +139,7 @@ fragment F on Type @x {
   ASSERT_EQ(document->operations.size(), 3U);
   ASSERT_EQ(document->fragments.size(), 1U);
   EXPECT_EQ(document->operations[0]->description.text, "What it does");
-  EXPECT_TRUE(document->operations[0]->directives[0].arguments[0].value.has_variable);
+  EXPECT_TRUE(document->operations[0]->directives[0].arguments.front().value.has_variable);
   EXPECT_EQ(document->fragments[0]->description.text, "Block\n  description");
 }
 

@@ -11,24 +11,17 @@
 namespace fanfare::graphql {
 namespace {
 
-enum class Class : std::uint8_t { Other, Ignored, Comment, Bom, Punctuator, Dot, Name, Number, Quote };
+/// What a character begins: a punctuator's own kind, or one of the values above them.
+enum Class : std::uint8_t { kName = 0x40, kIgnored, kOther };
 
 struct CharTable {
-  std::array<Class, 256> kind{};
-  std::array<TokenKind, 256> punctuator{};
+  std::array<std::uint8_t, 256> kind{};
   std::array<bool, 256> name{};
 
   constexpr CharTable() {
-    for (const char c : {' ', '\t', '\n', '\r', ','}) kind[index(c)] = Class::Ignored;
-    kind[index('#')] = Class::Comment;
-    kind[0xEF] = Class::Bom;
-    kind[index('.')] = Class::Dot;
-    kind[index('"')] = Class::Quote;
-    kind[index('-')] = Class::Number;
-    for (char c = '0'; c <= '9'; ++c) {
-      kind[index(c)] = Class::Number;
-      name[index(c)] = true;
-    }
+    kind.fill(kOther);
+    for (const char c : {' ', '\t', '\n', '\r', ','}) kind[index(c)] = kIgnored;
+    for (char c = '0'; c <= '9'; ++c) name[index(c)] = true;
     for (char c = 'a'; c <= 'z'; ++c) letter(c);
     for (char c = 'A'; c <= 'Z'; ++c) letter(c);
     letter('_');
@@ -48,13 +41,10 @@ struct CharTable {
   }
   static constexpr std::size_t index(char c) { return static_cast<unsigned char>(c); }
   constexpr void letter(char c) {
-    kind[index(c)] = Class::Name;
+    kind[index(c)] = kName;
     name[index(c)] = true;
   }
-  constexpr void set(char c, TokenKind token) {
-    kind[index(c)] = Class::Punctuator;
-    punctuator[index(c)] = token;
-  }
+  constexpr void set(char c, TokenKind token) { kind[index(c)] = static_cast<std::uint8_t>(token); }
 };
 constexpr CharTable kTable;
 
@@ -113,97 +103,112 @@ bool is_name(std::string_view text) {
   return true;
 }
 
+Token Lexer::make(TokenKind kind, Offset start, std::string_view text) const {
+  return {text.data(), static_cast<std::uint32_t>(text.size()), start, kind};
+}
+
 Token Lexer::fail(Offset at, std::string message) {
   error_ = std::move(message);
   error_at_ = at;
   at_ = static_cast<Offset>(text_.size());
-  return {TokenKind::Error, at, {}};
+  return make(TokenKind::Error, at);
 }
 
-// White space and commas; comments and byte order marks are unusual enough to be met one by one.
-void Lexer::skip_ignored() {
+// Names, punctuators and white space are met here, with everything that the loop needs in registers; the rest is unusual
+// enough to go through at_.
+std::size_t Lexer::fill(Token* const out, std::size_t most) {
   constexpr std::uint64_t kSpaces = 0x2020202020202020;
-  const char* at = text_.data() + at_;
-  while (true) {
-    while (kTable.kind[CharTable::index(*at)] == Class::Ignored) {
-      ++at;
-      if (*at != ' ') continue;
-      std::uint64_t word = 0;
-      std::memcpy(&word, at, sizeof word);
-      word ^= kSpaces;  // indentation: as many spaces as there are zero bytes at its start; zeros behind the text end it
-      at += word == 0 ? 8 : std::countr_zero(word) / 8;
-    }
-    if (kTable.kind[CharTable::index(*at)] != Class::Comment) break;
-    while (*at != '\n' && *at != '\r') {
-      if (static_cast<signed char>(*at) > 0) {
-        ++at;
-        continue;
-      }
-      at_ = static_cast<Offset>(at - text_.data());
-      unsigned length = 1;
-      if (at_ >= text_.size() || !check_utf8(at_, length)) break;
-      at += length;
-    }
-    if (*at != '\n' && *at != '\r') break;  // the end, or what is no UTF-8
-  }
-  at_ = static_cast<Offset>(at - text_.data());
-}
-
-void Lexer::next(Token& token) {
-  skip_ignored();
-  const Offset start = at_;
-  const char* const data = text_.data();
-  const std::size_t c = CharTable::index(data[start]);
-  switch (kTable.kind[c]) {
-    case Class::Name: {
-      const char* at = data + start;
+  const char* const base = text_.data();
+  const char* at = base + at_;
+  Token* token = out;
+  Token* const end = out + most;
+  while (token != end) {
+    const std::uint8_t kind = kTable.kind[CharTable::index(*at)];
+    if (kind == kName) {
+      const char* const start = at;
       do ++at;
       while (kTable.name[CharTable::index(*at)]);
-      at_ = static_cast<Offset>(at - data);
-      token.kind = TokenKind::Name;
-      token.at = start;
-      token.text = {data + start, at_ - start};
-      return;
+      token->data = start;
+      token->size = static_cast<std::uint32_t>(at - start);
+      token->at = static_cast<Offset>(start - base);
+      token->kind = TokenKind::Name;
+      ++token;
+    } else if (kind == kIgnored) {
+      ++at;
+      while (*at == ' ') {  // indentation: as many spaces as there are zero bytes at the word's start
+        std::uint64_t word = 0;
+        std::memcpy(&word, at, sizeof word);
+        word ^= kSpaces;  // the zeros behind the text end it
+        if (word != 0) {
+          at += std::countr_zero(word) / 8;
+          break;
+        }
+        at += sizeof word;
+      }
+    } else if (kind < kName) {
+      token->at = static_cast<Offset>(at - base);
+      token->kind = static_cast<TokenKind>(kind);
+      ++token;
+      ++at;
+    } else if (*at == '.' && at[1] == '.' && at[2] == '.') {
+      token->at = static_cast<Offset>(at - base);
+      token->kind = TokenKind::Spread;
+      ++token;
+      at += 3;
+    } else if (*at == '#') {
+      at_ = static_cast<Offset>(at - base);
+      skip_comment();
+      at = base + at_;
+    } else if (text_.substr(static_cast<std::size_t>(at - base), 3) == "\xEF\xBB\xBF") {
+      at += 3;  // a byte order mark is white space wherever it stands
+    } else {
+      at_ = static_cast<Offset>(at - base);
+      unusual(*token);
+      at = base + at_;
+      if (token->kind <= TokenKind::Error) {
+        ++token;
+        break;
+      }
+      ++token;
     }
-    case Class::Punctuator:
-      ++at_;
-      token.kind = kTable.punctuator[c];
-      token.at = start;
-      return;
-    default: token = unusual(start); return;
+  }
+  at_ = static_cast<Offset>(at - base);
+  return static_cast<std::size_t>(token - out);
+}
+
+/// To the end of the line, of the text, or to what is no UTF-8.
+void Lexer::skip_comment() {
+  while (at_ < text_.size() && text_[at_] != '\n' && text_[at_] != '\r') {
+    unsigned length = 1;
+    if (static_cast<signed char>(text_[at_]) < 0 && !check_utf8(at_, length)) return;
+    at_ += length;
   }
 }
 
-Token Lexer::unusual(Offset start) {
-  // A byte order mark is white space wherever it stands.
-  while (text_.substr(start, 3) == "\xEF\xBB\xBF") {
-    at_ += 3;
-    skip_ignored();
-    start = at_;
-    const Class kind = kTable.kind[CharTable::index(text_.data()[start])];
-    if (kind == Class::Name || kind == Class::Punctuator) {
-      Token token;
-      next(token);
-      return token;
+void Lexer::unusual(Token& token) {
+  const Offset start = at_;
+  if (start >= text_.size()) {
+    token = make(TokenKind::End, start);
+    return;
+  }
+  const char c = text_[start];
+  if (c == '.') {
+    token = fail(start, "unexpected '.'; a spread is written with three points: \"...\"");
+  } else if (is_digit(c) || c == '-') {
+    token = number(start);
+  } else if (c == '"') {
+    token = text_.substr(start, 3) == "\"\"\"" ? block_string(start) : string(start);
+  } else if (c == '\'') {
+    token = fail(start, "unexpected single quotation mark; strings are written with double ones");
+  } else {
+    unsigned length = 1;
+    if (!check_utf8(start, length)) {
+      token = fail(start, "the text is not valid UTF-8 here");
+    } else {
+      token = fail(start, fmt::format("unexpected character {}", length == 1 ? show_char(text_, start)
+                                                                             : fmt::format("\"{}\"", text_.substr(start, length))));
     }
   }
-  if (start >= text_.size()) return {TokenKind::End, start, {}};
-  switch (kTable.kind[CharTable::index(text_[start])]) {
-    case Class::Dot:
-      if (text_.substr(start, 3) == "...") {
-        at_ += 3;
-        return {TokenKind::Spread, start, {}};
-      }
-      return fail(start, "unexpected '.'; a spread is written with three points: \"...\"");
-    case Class::Number: return number(start);
-    case Class::Quote: return text_.substr(start, 3) == "\"\"\"" ? block_string(start) : string(start);
-    default: break;
-  }
-  if (text_[start] == '\'') return fail(start, "unexpected single quotation mark; strings are written with double ones");
-  unsigned length = 1;
-  if (!check_utf8(start, length)) return fail(start, "the text is not valid UTF-8 here");
-  return fail(start, fmt::format("unexpected character {}", length == 1 ? show_char(text_, start)
-                                                                       : fmt::format("\"{}\"", text_.substr(start, length))));
 }
 
 Token Lexer::number(Offset start) {
@@ -239,7 +244,7 @@ Token Lexer::number(Offset start) {
   if (peek(at_) == '.' || is_name_start(peek(at_))) {
     return fail(at_, fmt::format("invalid number: {} directly after it", show_char(text_, at_)));
   }
-  return {is_float ? TokenKind::Float : TokenKind::Int, start, text_.substr(start, at_ - start)};
+  return make(is_float ? TokenKind::Float : TokenKind::Int, start, text_.substr(start, at_ - start));
 }
 
 // Strict: no overlong forms, no surrogates, nothing above U+10FFFF.
@@ -349,14 +354,14 @@ Token Lexer::string(Offset start) {
       const std::string_view value =
           has_escape ? arena_->copy(std::string_view(scratch_)) : text_.substr(first, at_ - first);
       ++at_;
-      return {TokenKind::String, start, value};
+      return make(TokenKind::String, start, value);
     }
     if (c == '\n' || c == '\r') break;
     if (c == '\\') {
       if (!has_escape) scratch_.assign(text_.substr(first, at_ - first));
       has_escape = true;
       ++at_;
-      if (!escape(scratch_)) return {TokenKind::Error, error_at_, {}};
+      if (!escape(scratch_)) return make(TokenKind::Error, error_at_);
       continue;
     }
     unsigned length = 1;
@@ -378,10 +383,10 @@ Token Lexer::block_string(Offset start) {
       const std::string_view last = text_.substr(chunk, at_ - chunk);
       at_ += 3;
       if (is_simple && last.find_first_not_of(" \t") != std::string_view::npos) {
-        return {TokenKind::BlockString, start, last};
+        return make(TokenKind::BlockString, start, last);
       }
       scratch_.append(last);
-      return {TokenKind::BlockString, start, arena_->copy(std::string_view(block_string_value(scratch_)))};
+      return make(TokenKind::BlockString, start, arena_->copy(std::string_view(block_string_value(scratch_))));
     }
     if (c == '\\' && text_.substr(at_, 4) == "\\\"\"\"") {
       is_simple = false;
@@ -458,9 +463,9 @@ std::string_view describe(TokenKind kind) {
 std::string describe(const Token& token) {
   constexpr std::size_t kShown = 40;
   switch (token.kind) {
-    case TokenKind::Name: return fmt::format("the name \"{}\"", token.text.substr(0, kShown));
+    case TokenKind::Name: return fmt::format("the name \"{}\"", token.text().substr(0, kShown));
     case TokenKind::Int:
-    case TokenKind::Float: return fmt::format("the number {}", token.text.substr(0, kShown));
+    case TokenKind::Float: return fmt::format("the number {}", token.text().substr(0, kShown));
     default: return std::string(describe(token.kind));
   }
 }

@@ -1,4 +1,4 @@
-// Cuts a GraphQL text into tokens, one at a time.
+// Cuts a GraphQL text into tokens, a batch at a time.
 //
 // Rules
 // 1. The text is any bytes; what is not UTF-8 is an error token with its place, never read past.
@@ -39,9 +39,13 @@ enum class TokenKind : std::uint8_t {
 };
 
 struct Token {
-  TokenKind kind = TokenKind::End;
-  Offset at = 0;
-  std::string_view text;  ///< Name, Int, Float: as written. String, BlockString: the value
+  const char* data;
+  std::uint32_t size;
+  Offset at;
+  TokenKind kind;
+
+  /// Name, Int, Float: as written. String, BlockString: the value. Else empty or meaningless.
+  [[nodiscard]] std::string_view text() const { return {data, size}; }
 };
 
 /// Not thread-safe. `text` (below 4 GiB) and `arena` outlive the tokens; decoded strings go into the arena. The text is
@@ -52,14 +56,16 @@ class Lexer {
 
   Lexer(std::string_view text, Arena& arena) : text_(text), arena_(&arena) {}
 
-  /// The next token; at the end TokenKind::End, again and again. After an Error the message says why.
-  void next(Token& token);
+  /// Writes the next tokens to `out`, at least one and at most `most`, and returns how many. The last one of a text is
+  /// TokenKind::End, or TokenKind::Error, and then the message says why; nothing may be asked for after it.
+  std::size_t fill(Token* out, std::size_t most);
   [[nodiscard]] const std::string& error() const { return error_; }
   [[nodiscard]] Offset error_at() const { return error_at_; }
 
  private:
-  void skip_ignored();
-  Token unusual(Offset start);
+  void skip_comment();
+  void unusual(Token& token);
+  Token make(TokenKind kind, Offset start, std::string_view text = {}) const;
   Token fail(Offset at, std::string message);
   Token number(Offset start);
   Token string(Offset start);

@@ -48,18 +48,18 @@ class Counter {
     for (const SelectionNode& selection : set.selections) {
       Counts part;
       if (selection.kind == SelectionKind::FragmentSpread) {
-        const std::uint32_t index = fragments_.find(selection.name.text);
+        const std::uint32_t index = fragments_.find(selection.name.text());
         if (index != FragmentIndex::kNone) part = of_fragment_[index];
       } else {
         if (selection.selections != nullptr) part = count(*selection.selections);
         if (selection.kind == SelectionKind::Field) {
           ++part.depth;
           part.fields_here = 1;
-          if (!selection.alias.text.empty()) ++part.aliases;
-          part.has_introspection |= selection.name.text == "__schema" || selection.name.text == "__type";
+          if (!selection.alias().text().empty()) ++part.aliases;
+          part.has_introspection |= selection.name.text() == "__schema" || selection.name.text() == "__type";
         }
       }
-      part.directives += selection.directives.size();
+      part.directives += selection.directives().size();
       sum.add(part);
     }
     return sum;
@@ -85,7 +85,7 @@ class Complexity {
   std::uint64_t run(const OperationNode& operation, std::span<const std::uint32_t> order) {
     for (const std::uint32_t fragment : order) {
       const FragmentNode& node = *document_.fragments[fragment];
-      of_fragment_[fragment] = count(*node.selections, schema_.find_type(node.type_condition.text));
+      of_fragment_[fragment] = count(*node.selections, schema_.find_type(node.type_condition.text()));
     }
     return count(*operation.selections, schema_.root(operation.type));
   }
@@ -100,12 +100,12 @@ class Complexity {
       switch (selection.kind) {
         case SelectionKind::Field: part = field(selection, parent); break;
         case SelectionKind::FragmentSpread: {
-          const std::uint32_t index = fragments_.find(selection.name.text);
+          const std::uint32_t index = fragments_.find(selection.name.text());
           if (index != FragmentIndex::kNone) part = of_fragment_[index];
           break;
         }
         case SelectionKind::InlineFragment:
-          part = count(*selection.selections, selection.name.text.empty() ? parent : schema_.find_type(selection.name.text));
+          part = count(*selection.selections, selection.name.text().empty() ? parent : schema_.find_type(selection.name.text()));
           break;
       }
       sum = std::min(kMost, sum + part);
@@ -114,7 +114,7 @@ class Complexity {
   }
 
   std::uint64_t field(const SelectionNode& node, const Type* parent) {
-    const Field* definition = parent != nullptr ? schema_.find_field(*parent, node.name.text) : nullptr;
+    const Field* definition = parent != nullptr ? schema_.find_field(*parent, node.name.text()) : nullptr;
     if (definition == nullptr) return 1;
     if (node.selections == nullptr) return 1;
     const std::uint64_t below = count(*node.selections, definition->type.named);
@@ -129,12 +129,12 @@ class Complexity {
 
   /// The number in a paging argument. A connection's own field is no list, but its `first` multiplies what is below.
   std::optional<std::uint64_t> asked_items(const SelectionNode& node) const {
-    for (const ArgumentNode& argument : node.arguments) {
-      const std::string_view name = argument.name.text;
+    for (const ArgumentNode& argument : node.arguments()) {
+      const std::string_view name = argument.name.text();
       if (name != "first" && name != "last" && name != "limit") continue;
       Value value;
       if (argument.value.kind == LiteralKind::Variable) {
-        value = variables_.find(argument.value.text);
+        value = variables_.find(argument.value.text());
       } else if (argument.value.kind == LiteralKind::Int) {
         value = untyped(argument.value, variables_, arena_);
       }
@@ -171,7 +171,7 @@ std::vector<std::uint32_t> reachable_fragments(const Document& document, const F
       open.pop_back();
       for (const SelectionNode& selection : set->selections) {
         if (selection.kind == SelectionKind::FragmentSpread) {
-          const std::uint32_t index = fragments.find(selection.name.text);
+          const std::uint32_t index = fragments.find(selection.name.text());
           if (index != FragmentIndex::kNone) found.push_back(index);
         } else if (selection.selections != nullptr) {
           open.push_back(selection.selections);

@@ -1,8 +1,9 @@
-// Recursive descent with one token of lookahead. Lists are gathered on stacks that all levels share and copied into the
-// arena when they close, so that a parse allocates a handful of times whatever its size.
+// Recursive descent with one token of lookahead over batches of tokens. Lists are gathered on a stack that all of them share
+// and copied into the arena when they close; stack, tokens and the document's first block need one allocation together.
 #include "graphql/parser.h"
 
 #include <algorithm>
+#include <cstring>
 #include <optional>
 #include <utility>
 
@@ -13,25 +14,89 @@
 namespace fanfare::graphql {
 namespace {
 
-/// The items of a list that is being read: those above `base` on a shared stack.
-template <class T>
-class Gather {
+/// Memory for lists that are being read, one above the other: a list inside another is complete before that one goes on.
+class Scratch {
  public:
-  explicit Gather(std::vector<T>& stack) : stack_(stack), base_(stack.size()) {}
-  Gather(const Gather&) = delete;
-  Gather& operator=(const Gather&) = delete;
-  ~Gather() { stack_.resize(base_); }
-  void add(const T& item) { stack_.push_back(item); }
-  template <class... Arguments>
-  void emplace(const Arguments&... arguments) {
-    stack_.emplace_back(arguments...);
+  Scratch() = default;  // the bytes stay as they are: setting them would cost more than a small parse
+  Scratch(const Scratch&) = delete;
+  Scratch& operator=(const Scratch&) = delete;
+
+  [[nodiscard]] std::size_t size() const { return size_; }
+  [[nodiscard]] const char* at(std::size_t offset) const { return begin_ + offset; }
+  char* push(std::size_t bytes) {
+    if (size_ + bytes > capacity_) [[unlikely]] grow(bytes);
+    char* const place = begin_ + size_;
+    size_ += bytes;
+    return place;
   }
-  [[nodiscard]] bool empty() const { return stack_.size() == base_; }
-  std::span<T> into(Arena& arena) { return arena.copy(std::span<const T>(stack_).subspan(base_)); }
+  void shrink(std::size_t size) { size_ = size; }
 
  private:
-  std::vector<T>& stack_;
+  void grow(std::size_t bytes) {
+    capacity_ = std::max(capacity_ * 2, size_ + bytes);
+    std::unique_ptr<char[]> larger(new char[capacity_]);
+    std::memcpy(larger.get(), begin_, size_);
+    owned_ = std::move(larger);
+    begin_ = owned_.get();
+  }
+
+  static constexpr std::size_t kFirst = 6 * 1024;
+  char* begin_ = first_;
+  std::size_t size_ = 0;
+  std::size_t capacity_ = kFirst;
+  std::unique_ptr<char[]> owned_;
+  alignas(8) char first_[kFirst];
+};
+
+/// The items of a list that is being read: those above `base` on the shared stack.
+template <class T>
+class Gather {
+  static_assert(alignof(T) <= 8 && sizeof(T) % 8 == 0 && std::is_trivially_copyable_v<T>);
+
+ public:
+  explicit Gather(Scratch& stack) : stack_(stack), base_(stack.size()) {}
+  Gather(const Gather&) = delete;
+  Gather& operator=(const Gather&) = delete;
+  ~Gather() { stack_.shrink(base_); }
+  void add(const T& item) { new (stack_.push(sizeof(T))) T(item); }
+  template <class... Arguments>
+  void emplace(const Arguments&... arguments) {
+    new (stack_.push(sizeof(T))) T{arguments...};
+  }
+  std::span<T> into(Arena& arena) {
+    const std::size_t bytes = stack_.size() - base_;
+    if (bytes == 0) return {};
+    T* const first = static_cast<T*>(arena.allocate(bytes, alignof(T)));
+    const T* const last = first + bytes / sizeof(T);
+    const T* from = reinterpret_cast<const T*>(stack_.at(base_));
+    for (T* to = first; to != last; ++to) *to = *from++;  // lists are short: a call of memcpy would cost more
+    return {first, last};
+  }
+
+ private:
+  Scratch& stack_;
   std::size_t base_;
+};
+
+/// The nodes of a List that is being read.
+template <class T>
+class Chain {
+ public:
+  void add(T* node) {
+    if (last_ != nullptr) {
+      last_->next = node;
+    } else {
+      first_ = node;
+    }
+    last_ = node;
+    ++size_;
+  }
+  [[nodiscard]] List<T> list() const { return {first_, size_}; }
+
+ private:
+  T* first_ = nullptr;
+  T* last_ = nullptr;
+  std::uint32_t size_ = 0;
 };
 
 class Parser {
@@ -39,28 +104,30 @@ class Parser {
   Parser(Document& document, const ParseLimits& limits)
       : document_(document), arena_(document.arena), limits_(limits), lexer_(document.text, document.arena) {
     limits_.depth = std::min(limits_.depth, ParseLimits::kDeepest);
-    // What a usual request needs; a schema grows its own.
-    selections_.reserve(32);
-    arguments_.reserve(8);
-    directives_.reserve(4);
   }
 
   std::optional<Error> run() {
-    advance();
-    if (!failed_ && token_.kind == TokenKind::End) fail(token_.at, "the document is empty; expected a definition");
-    Gather<DefinitionNode> definitions(definitions_);
-    while (!failed_ && token_.kind != TokenKind::End) definition(definitions);
-    if (failed_) return std::move(error_);
-    document_.definitions = definitions.into(arena_);
-    document_.tokens = tokens_;
-    std::vector<const OperationNode*> operations;
-    std::vector<const FragmentNode*> fragments;
-    for (const DefinitionNode& definition : document_.definitions) {
-      if (definition.operation != nullptr) operations.push_back(definition.operation);
-      if (definition.fragment != nullptr) fragments.push_back(definition.fragment);
+    refill();
+    if (at(TokenKind::End)) fail(token_->at, "the document is empty; expected a definition");
+    Chain<DefinitionNode> definitions;
+    while (!failed_ && !at(TokenKind::End)) {
+      auto* node = arena_.make<DefinitionNode>();
+      definition(*node);
+      definitions.add(node);
     }
-    document_.operations = arena_.copy(std::span<const OperationNode* const>(operations));
-    document_.fragments = arena_.copy(std::span<const FragmentNode* const>(fragments));
+    if (failed_) return std::move(error_);
+    document_.definitions = definitions.list();
+    document_.tokens = tokens_;
+    Gather<const OperationNode*> operations(scratch_);
+    for (const DefinitionNode& definition : document_.definitions) {
+      if (definition.operation != nullptr) operations.add(definition.operation);
+    }
+    document_.operations = operations.into(arena_);
+    Gather<const FragmentNode*> fragments(scratch_);
+    for (const DefinitionNode& definition : document_.definitions) {
+      if (definition.fragment != nullptr) fragments.add(definition.fragment);
+    }
+    document_.fragments = fragments.into(arena_);
     return std::nullopt;
   }
 
@@ -68,31 +135,51 @@ class Parser {
   // ---- tokens
 
   void advance() {
-    if (failed_) return;
-    lexer_.next(token_);
-    if (token_.kind == TokenKind::Error) {
-      fail(lexer_.error_at(), lexer_.error());
-    } else if (++tokens_ > limits_.tokens && token_.kind != TokenKind::End) {
-      fail(token_.at, fmt::format("the document has more than {} tokens", limits_.tokens), Rule::DocumentTooLarge);
+    if (++token_ == batch_end_) [[unlikely]] refill();
+  }
+
+  void refill() {
+    if (failed_) {  // the end is what everything finds from here on
+      token_ = batch_;
+      return;
+    }
+    const std::size_t most = std::min<std::size_t>(kBatch, std::size_t{limits_.tokens} - tokens_ + 1);
+    const std::size_t count = lexer_.fill(batch_, most);
+    tokens_ += static_cast<std::uint32_t>(count);
+    token_ = batch_;
+    batch_end_ = batch_ + count;
+    Token& last = batch_[count - 1];
+    if (tokens_ > limits_.tokens && last.kind > TokenKind::Error) {
+      last.kind = TokenKind::Error;
+      too_many_tokens_ = true;
     }
   }
 
-  void fail(Offset at, std::string message, Rule rule = Rule::Syntax) {
+  // An error token fits nowhere, so whatever is wrong with it is what the text is refused for.
+  [[gnu::cold]] void fail(Offset at, std::string message, Rule rule = Rule::Syntax) {
     if (failed_) return;
     failed_ = true;
-    error_.rule = rule;
-    error_.message = (rule == Rule::Syntax ? "Syntax error: " : "Document too large: ") + std::move(message);
-    error_.locations = {locate(document_.text, at)};
-    error_.source = std::string(document_.name);
-    token_ = {TokenKind::End, at, {}};
+    if (token_->kind == TokenKind::Error) {
+      at = too_many_tokens_ ? token_->at : lexer_.error_at();
+      message = too_many_tokens_ ? fmt::format("the document has more than {} tokens", limits_.tokens) : lexer_.error();
+      rule = too_many_tokens_ ? Rule::DocumentTooLarge : Rule::Syntax;
+    }
+    Error& error = error_.emplace();
+    error.rule = rule;
+    error.message = (rule == Rule::Syntax ? "Syntax error: " : "Document too large: ") + std::move(message);
+    error.locations = {locate(document_.text, at)};
+    error.source = std::string(document_.name);
+    batch_[0] = {nullptr, 0, at, TokenKind::End};
+    token_ = batch_;
+    batch_end_ = batch_ + 1;
   }
 
-  void unexpected(std::string_view wanted) {
-    fail(token_.at, fmt::format("expected {}, found {}", wanted, describe(token_)));
+  [[gnu::cold]] void unexpected(std::string_view wanted) {
+    fail(token_->at, fmt::format("expected {}, found {}", wanted, describe(*token_)));
   }
 
-  [[nodiscard]] bool at(TokenKind kind) const { return token_.kind == kind; }
-  [[nodiscard]] bool at_keyword(std::string_view word) const { return at(TokenKind::Name) && token_.text == word; }
+  [[nodiscard]] bool at(TokenKind kind) const { return token_->kind == kind; }
+  [[nodiscard]] bool at_keyword(std::string_view word) const { return at(TokenKind::Name) && token_->text() == word; }
 
   bool take(TokenKind kind) {
     if (!at(kind)) return false;
@@ -112,7 +199,7 @@ class Parser {
       unexpected(wanted);
       return {};
     }
-    const Name result{token_.text, token_.at};
+    const Name result{token_->text(), token_->at};
     advance();
     return result;
   }
@@ -120,17 +207,18 @@ class Parser {
   /// False, with an error, if one more level is too deep.
   bool enter() {
     if (++depth_ <= limits_.depth) return true;
-    fail(token_.at, fmt::format("nested deeper than {} levels", limits_.depth), Rule::DocumentTooLarge);
+    fail(token_->at, fmt::format("nested deeper than {} levels", limits_.depth), Rule::DocumentTooLarge);
     return false;
   }
   void leave() { --depth_; }
 
   // ---- values
 
-  ValueNode value(bool is_const) {
-    ValueNode node;
-    node.at = token_.at;
-    switch (token_.kind) {
+  // Nodes are written where they stay, part by part: reading back what has just been written costs more than writing it.
+
+  void value(ValueNode& node, bool is_const) {
+    node.at = token_->at;
+    switch (token_->kind) {
       case TokenKind::Int: node.kind = LiteralKind::Int; break;
       case TokenKind::Float: node.kind = LiteralKind::Float; break;
       case TokenKind::String: node.kind = LiteralKind::String; break;
@@ -139,98 +227,87 @@ class Parser {
         node.is_block = true;
         break;
       case TokenKind::Name:
-        if (token_.text == "true" || token_.text == "false") {
+        if (token_->text() == "true" || token_->text() == "false") {
           node.kind = LiteralKind::Boolean;
-          node.boolean = token_.text == "true";
-        } else if (token_.text == "null") {
-          node.kind = LiteralKind::Null;
+          node.boolean = token_->text() == "true";
         } else {
-          node.kind = LiteralKind::Enum;
+          node.kind = token_->text() == "null" ? LiteralKind::Null : LiteralKind::Enum;
         }
         break;
       case TokenKind::Dollar:
-        if (is_const) {
-          fail(token_.at, "a variable cannot stand here: the value must be constant");
-          return node;
-        }
+        if (is_const) return fail(token_->at, "a variable cannot stand here: the value must be constant");
         advance();
         node.kind = LiteralKind::Variable;
         node.has_variable = true;
-        node.text = name("the variable's name").text;
-        return node;
-      case TokenKind::BracketL: return list_value(is_const);
-      case TokenKind::BraceL: return object_value(is_const);
-      default:
-        unexpected("a value");
-        return node;
+        node.set_text(name("the variable's name").text());
+        return;
+      case TokenKind::BracketL: return list_value(node, is_const);
+      case TokenKind::BraceL: return object_value(node, is_const);
+      default: return unexpected("a value");
     }
-    node.text = token_.text;
+    node.set_text(token_->text());
     advance();
-    return node;
   }
 
-  ValueNode list_value(bool is_const) {
-    ValueNode node;
+  void list_value(ValueNode& node, bool is_const) {
     node.kind = LiteralKind::List;
-    node.at = token_.at;
-    if (!enter()) return node;
+    if (!enter()) return;
     advance();
-    Gather<ValueNode> items(values_);
+    Gather<ValueNode> items(scratch_);
     while (!failed_ && !take(TokenKind::BracketR)) {
-      const ValueNode item = value(is_const);
+      ValueNode item;
+      value(item, is_const);
       node.has_variable |= item.has_variable;
       items.add(item);
     }
-    node.items = items.into(arena_);
+    node.set_items(items.into(arena_));
     leave();
-    return node;
   }
 
-  ValueNode object_value(bool is_const) {
-    ValueNode node;
+  void object_value(ValueNode& node, bool is_const) {
     node.kind = LiteralKind::Object;
-    node.at = token_.at;
-    if (!enter()) return node;
+    if (!enter()) return;
     advance();
-    Gather<ObjectFieldNode> fields(object_fields_);
+    Gather<ObjectFieldNode> fields(scratch_);
     while (!failed_ && !take(TokenKind::BraceR)) {
       ObjectFieldNode field;
       field.name = name("a field name or \"}\"");
       expect(TokenKind::Colon);
-      field.value = value(is_const);
+      value(field.value, is_const);
       node.has_variable |= field.value.has_variable;
       fields.add(field);
     }
-    node.fields = fields.into(arena_);
+    node.set_fields(fields.into(arena_));
     leave();
-    return node;
   }
 
   const ValueNode* default_value() {
     if (!take(TokenKind::Equals)) return nullptr;
-    return arena_.make<ValueNode>(value(true));
+    auto* node = arena_.make<ValueNode>();
+    value(*node, true);
+    return node;
   }
 
-  std::span<ArgumentNode> arguments(bool is_const) {
+  List<ArgumentNode> arguments(bool is_const) {
     if (!at(TokenKind::ParenL)) return {};
     advance();
-    Gather<ArgumentNode> items(arguments_);
+    Chain<ArgumentNode> items;
     do {
-      ArgumentNode argument;
-      argument.name = name("an argument's name");
+      auto* argument = arena_.make<ArgumentNode>();
+      argument->name = name("an argument's name");
       expect(TokenKind::Colon);
-      argument.value = value(is_const);
+      value(argument->value, is_const);
       items.add(argument);
     } while (!failed_ && !take(TokenKind::ParenR));
-    return items.into(arena_);
+    return items.list();
   }
 
   std::span<DirectiveNode> directives(bool is_const) {
     if (!at(TokenKind::At)) return {};
-    Gather<DirectiveNode> items(directives_);
+    Gather<DirectiveNode> items(scratch_);
     while (!failed_ && at(TokenKind::At)) {
       DirectiveNode directive;
-      directive.at = token_.at;
+      directive.at = token_->at;
       advance();
       directive.name = name("the directive's name");
       directive.arguments = arguments(is_const);
@@ -239,14 +316,16 @@ class Parser {
     return items.into(arena_);
   }
 
-  TypeNode type_reference() {
-    TypeNode node;
-    node.at = token_.at;
+  void type_reference(TypeNode& node) {
+    node.at = token_->at;
+    if (at(TokenKind::Name)) {  // the usual forms
+      node.name = name();
+      if (take(TokenKind::Bang)) node.wrappers = kNonNullWrapper;
+      return;
+    }
     unsigned lists = 0;
     const auto too_deep = [&] {
-      fail(token_.at, fmt::format("a type can have at most {} list and non-null wrappers", kMaxWrappers - 1),
-           Rule::DocumentTooLarge);
-      return node;
+      fail(token_->at, fmt::format("a type can have at most {} list and non-null wrappers", kMaxWrappers - 1), Rule::DocumentTooLarge);
     };
     while (!failed_ && take(TokenKind::BracketL)) {
       if (++lists >= kMaxWrappers) return too_deep();
@@ -264,14 +343,13 @@ class Parser {
       if (take(TokenKind::Bang)) wrap(kNonNullWrapper);
       if (lists > 1 && count + 2 > kMaxWrappers) return too_deep();
     }
-    return node;
   }
 
   // ---- operations and fragments
 
   const SelectionSetNode* selection_set() {
     auto* node = arena_.make<SelectionSetNode>();
-    node->at = token_.at;
+    node->at = token_->at;
     node->id = document_.selection_sets++;
     if (!at(TokenKind::BraceL)) {
       unexpected("\"{\" and a selection set");
@@ -279,62 +357,73 @@ class Parser {
     }
     if (!enter()) return node;
     advance();
-    Gather<SelectionNode> items(selections_);
+    Chain<SelectionNode> items;
     do {
-      selection(items);
+      items.add(selection());
     } while (!failed_ && !take(TokenKind::BraceR));
-    node->selections = items.into(arena_);
+    node->selections = items.list();
     leave();
     return node;
   }
 
-  // The node is made where it stays, once its parts are there: copying it whole costs more than parsing it.
-  void selection(Gather<SelectionNode>& out) {
-    const Offset start = token_.at;
-    if (take(TokenKind::Spread)) return fragment_selection(out, start);
-    Name field = name("a field, \"...\" or \"}\"");
-    Name alias;
+  SelectionNode* selection() {
+    auto* node = arena_.make<SelectionNode>();
+    node->at = token_->at;
+    if (take(TokenKind::Spread)) {
+      fragment_selection(*node);
+      return node;
+    }
+    node->name = name("a field, \"...\" or \"}\"");
+    if (at(TokenKind::Colon) || at(TokenKind::ParenL) || at(TokenKind::At)) field_extras(*node);
+    if (at(TokenKind::BraceL)) node->selections = selection_set();
+    return node;
+  }
+
+  /// What follows a field's name or its alias.
+  void field_extras(SelectionNode& node) {
+    auto* extras = arena_.make<SelectionExtras>();
     if (take(TokenKind::Colon)) {
-      alias = field;
-      field = name("the field's name after its alias");
+      extras->alias = node.name;
+      node.name = name("the field's name after its alias");
     }
-    const auto given = arguments(false);
-    const auto applied = directives(false);
-    const SelectionSetNode* below = at(TokenKind::BraceL) ? selection_set() : nullptr;
-    out.emplace(SelectionKind::Field, start, alias, field, given, applied, below);
+    extras->arguments = arguments(false);
+    extras->directives = directives(false);
+    node.extras = extras;
   }
 
-  void fragment_selection(Gather<SelectionNode>& out, Offset start) {
-    const bool is_spread = at(TokenKind::Name) && token_.text != "on";
-    Name fragment;
+  void fragment_selection(SelectionNode& node) {
+    const bool is_spread = at(TokenKind::Name) && token_->text() != "on";
+    node.kind = is_spread ? SelectionKind::FragmentSpread : SelectionKind::InlineFragment;
     if (is_spread) {
-      fragment = name();
+      node.name = name();
     } else if (take_keyword("on")) {
-      fragment = name("the type after \"on\"");
+      node.name = name("the type after \"on\"");
     }
-    const auto applied = directives(false);
-    const SelectionSetNode* below = is_spread ? nullptr : selection_set();
-    const SelectionKind kind = is_spread ? SelectionKind::FragmentSpread : SelectionKind::InlineFragment;
-    out.emplace(kind, start, Name{}, fragment, std::span<ArgumentNode>{}, applied, below);
+    if (at(TokenKind::At)) {
+      auto* extras = arena_.make<SelectionExtras>();
+      extras->directives = directives(false);
+      node.extras = extras;
+    }
+    if (!is_spread) node.selections = selection_set();
   }
 
-  std::span<VariableDefinitionNode> variable_definitions() {
+  std::span<const VariableDefinitionNode* const> variable_definitions() {
     if (!take(TokenKind::ParenL)) return {};
-    Gather<VariableDefinitionNode> items(variables_);
+    Gather<const VariableDefinitionNode*> items(scratch_);
     do {
-      VariableDefinitionNode node;
-      node.description = description();
-      node.at = token_.at;
+      auto* node = arena_.make<VariableDefinitionNode>();
+      node->description = description();
+      node->at = token_->at;
       if (!at(TokenKind::Dollar)) {
         unexpected("a variable such as \"$id\"");
         break;
       }
       advance();
-      node.name = name("the variable's name");
+      node->name = name("the variable's name");
       expect(TokenKind::Colon);
-      node.type = type_reference();
-      node.default_value = default_value();
-      node.directives = directives(true);
+      type_reference(node->type);
+      node->default_value = default_value();
+      node->directives = directives(true);
       items.add(node);
     } while (!failed_ && !take(TokenKind::ParenR));
     return items.into(arena_);
@@ -342,7 +431,7 @@ class Parser {
 
   const OperationNode* operation(const Description& described) {
     auto* node = arena_.make<OperationNode>();
-    node->at = token_.at;
+    node->at = token_->at;
     node->description = described;
     if (at(TokenKind::BraceL)) {
       node->is_shorthand = true;
@@ -366,10 +455,10 @@ class Parser {
 
   const FragmentNode* fragment(const Description& described) {
     auto* node = arena_.make<FragmentNode>();
-    node->at = token_.at;
+    node->at = token_->at;
     node->description = described;
     advance();
-    if (at_keyword("on")) fail(token_.at, "a fragment cannot be named \"on\"");
+    if (at_keyword("on")) fail(token_->at, "a fragment cannot be named \"on\"");
     node->name = name("the fragment's name");
     if (!take_keyword("on")) unexpected("\"on\" and the fragment's type");
     node->type_condition = name("the fragment's type");
@@ -383,7 +472,7 @@ class Parser {
   Description description() {
     Description result;
     if (at(TokenKind::String) || at(TokenKind::BlockString)) {
-      result = {true, at(TokenKind::BlockString), token_.text, token_.at};
+      result = {true, at(TokenKind::BlockString), token_->text(), token_->at};
       advance();
     }
     return result;
@@ -391,13 +480,13 @@ class Parser {
 
   std::span<InputValueNode> input_values(TokenKind open, TokenKind close) {
     if (!take(open)) return {};
-    Gather<InputValueNode> items(input_values_);
+    Gather<InputValueNode> items(scratch_);
     do {
       InputValueNode node;
       node.description = description();
       node.name = name();
       expect(TokenKind::Colon);
-      node.type = type_reference();
+      type_reference(node.type);
       node.default_value = default_value();
       node.directives = directives(true);
       items.add(node);
@@ -407,14 +496,14 @@ class Parser {
 
   std::span<FieldDefinitionNode> field_definitions() {
     if (!take(TokenKind::BraceL)) return {};
-    Gather<FieldDefinitionNode> items(field_definitions_);
+    Gather<FieldDefinitionNode> items(scratch_);
     do {
       FieldDefinitionNode node;
       node.description = description();
       node.name = name("a field's name");
       node.arguments = input_values(TokenKind::ParenL, TokenKind::ParenR);
       expect(TokenKind::Colon);
-      node.type = type_reference();
+      type_reference(node.type);
       node.directives = directives(true);
       items.add(node);
     } while (!failed_ && !take(TokenKind::BraceR));
@@ -423,12 +512,12 @@ class Parser {
 
   std::span<EnumValueNode> enum_values() {
     if (!take(TokenKind::BraceL)) return {};
-    Gather<EnumValueNode> items(enum_values_);
+    Gather<EnumValueNode> items(scratch_);
     do {
       EnumValueNode node;
       node.description = description();
       if (at_keyword("true") || at_keyword("false") || at_keyword("null")) {
-        fail(token_.at, fmt::format("the name \"{}\" is reserved and cannot be an enum value", token_.text));
+        fail(token_->at, fmt::format("the name \"{}\" is reserved and cannot be an enum value", token_->text()));
       }
       node.name = name("an enum value");
       node.directives = directives(true);
@@ -439,7 +528,7 @@ class Parser {
 
   /// Names separated by `separator`, which may also stand before the first.
   std::span<Name> separated_names(TokenKind separator) {
-    Gather<Name> items(names_);
+    Gather<Name> items(scratch_);
     take(separator);
     do items.add(name());
     while (!failed_ && take(separator));
@@ -448,7 +537,7 @@ class Parser {
 
   const SchemaDefinitionNode* schema_definition(bool is_extension, const Description& described) {
     auto* node = arena_.make<SchemaDefinitionNode>();
-    node->at = token_.at;
+    node->at = token_->at;
     node->is_extension = is_extension;
     node->description = described;
     advance();
@@ -458,11 +547,11 @@ class Parser {
       return node;
     }
     expect(TokenKind::BraceL);
-    Gather<RootOperationNode> items(roots_);
+    Gather<RootOperationNode> items(scratch_);
     if (!failed_) {
       do {
         RootOperationNode root;
-        root.at = token_.at;
+        root.at = token_->at;
         root.type = operation_type();
         expect(TokenKind::Colon);
         root.name = name("the root type's name");
@@ -475,7 +564,7 @@ class Parser {
 
   const TypeDefinitionNode* type_definition(TypeKind kind, bool is_extension, const Description& described) {
     auto* node = arena_.make<TypeDefinitionNode>();
-    node->at = token_.at;
+    node->at = token_->at;
     node->kind = kind;
     node->is_extension = is_extension;
     node->description = described;
@@ -502,7 +591,7 @@ class Parser {
 
   const DirectiveDefinitionNode* directive_definition(const Description& described) {
     auto* node = arena_.make<DirectiveDefinitionNode>();
-    node->at = token_.at;
+    node->at = token_->at;
     node->description = described;
     advance();
     expect(TokenKind::At);
@@ -524,9 +613,8 @@ class Parser {
     return std::nullopt;
   }
 
-  void definition(Gather<DefinitionNode>& out) {
-    DefinitionNode node;
-    node.at = token_.at;
+  void definition(DefinitionNode& node) {
+    node.at = token_->at;
     const Description described = description();
     if (failed_) return;
     if (at(TokenKind::BraceL)) {
@@ -546,7 +634,7 @@ class Parser {
         is_extension = true;
         advance();
       }
-      if (const auto kind = at(TokenKind::Name) ? type_kind(token_.text) : std::nullopt) {
+      if (const auto kind = at(TokenKind::Name) ? type_kind(token_->text()) : std::nullopt) {
         node.kind = DefinitionKind::Type;
         node.type = type_definition(*kind, is_extension, described);
       } else if (at_keyword("schema")) {
@@ -559,32 +647,56 @@ class Parser {
         return unexpected(is_extension ? "what to extend: \"schema\", \"type\" and so on" : "a definition");
       }
     }
-    out.add(node);
   }
 
   Document& document_;
   Arena& arena_;
   ParseLimits limits_;
   Lexer lexer_;
-  Token token_;
+  const Token* token_ = nullptr;
+  const Token* batch_end_ = nullptr;
   std::uint32_t tokens_ = 0;
   std::uint32_t depth_ = 0;
   bool failed_ = false;
-  Error error_;
-
-  std::vector<DefinitionNode> definitions_;
-  std::vector<SelectionNode> selections_;
-  std::vector<ValueNode> values_;
-  std::vector<ObjectFieldNode> object_fields_;
-  std::vector<ArgumentNode> arguments_;
-  std::vector<DirectiveNode> directives_;
-  std::vector<VariableDefinitionNode> variables_;
-  std::vector<InputValueNode> input_values_;
-  std::vector<FieldDefinitionNode> field_definitions_;
-  std::vector<EnumValueNode> enum_values_;
-  std::vector<RootOperationNode> roots_;
-  std::vector<Name> names_;
+  bool too_many_tokens_ = false;
+  std::optional<Error> error_;
+  static constexpr std::size_t kBatch = 64;
+  Token batch_[kBatch];
+  Scratch scratch_;
 };
+
+/// Allocates `tail` bytes more than asked for, behind what it was asked for.
+template <class T>
+struct TailAllocator {
+  using value_type = T;
+
+  TailAllocator(std::size_t tail_in, char*& begin_in) : tail(tail_in), begin(&begin_in) {}
+  template <class Other>
+  TailAllocator(const TailAllocator<Other>& other) : tail(other.tail), begin(other.begin) {}
+
+  T* allocate(std::size_t count) {
+    char* const memory = static_cast<char*>(::operator new(count * sizeof(T) + tail));
+    *begin = memory + count * sizeof(T);
+    return reinterpret_cast<T*>(memory);
+  }
+  void deallocate(T* memory, std::size_t) { ::operator delete(static_cast<void*>(memory)); }
+  template <class Other>
+  bool operator==(const TailAllocator<Other>&) const {
+    return true;  // what one allocated any may give back
+  }
+
+  std::size_t tail;
+  char** begin;  ///< used by allocate() only
+};
+
+/// A document and its arena's first block in one allocation. Nodes take a few times the text's size.
+std::shared_ptr<Document> make_document(std::size_t text_size) {
+  const std::size_t tail = std::min<std::size_t>(text_size * 13 + 512, 64 * 1024);
+  char* begin = nullptr;
+  auto document = std::allocate_shared<Document>(TailAllocator<Document>(tail, begin));
+  document->arena = Arena(std::span(begin, tail));
+  return document;
+}
 
 }  // namespace
 
@@ -605,16 +717,15 @@ Result<DocumentPtr, Error> parse(Source source, const ParseLimits& limits) {
     error.source = std::string(source.name);
     return error;
   }
-  auto document = std::make_shared<Document>();
-  // Nodes take a few times the text's size; one block for a usual document.
-  document->arena = Arena(std::clamp<std::size_t>(source.text.size() * 6 + 1024, 2048, std::size_t{1} << 20));
+  const auto document = make_document(source.text.size());
   document->name = document->arena.copy(source.name);
-  const auto text = document->arena.array<char>(source.text.size() + Lexer::kPadding);
-  std::copy(source.text.begin(), source.text.end(), text.begin());
-  document->text = {text.data(), source.text.size()};
+  char* const text = static_cast<char*>(document->arena.allocate(source.text.size() + Lexer::kPadding, 1));
+  if (!source.text.empty()) std::memcpy(text, source.text.data(), source.text.size());
+  std::memset(text + source.text.size(), 0, Lexer::kPadding);
+  document->text = {text, source.text.size()};
   Parser parser(*document, limits);
   if (auto error = parser.run()) return *std::move(error);
-  return DocumentPtr(std::move(document));
+  return DocumentPtr(document);
 }
 
 }  // namespace fanfare::graphql

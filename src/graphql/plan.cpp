@@ -7,7 +7,7 @@ namespace {
 
 const ValueNode* condition_of(const DirectiveNode& directive) {
   for (const ArgumentNode& argument : directive.arguments) {
-    if (argument.name.text == "if") return &argument.value;
+    if (argument.name.text() == "if") return &argument.value;
   }
   return nullptr;
 }
@@ -29,14 +29,14 @@ std::vector<std::string_view> condition_variables(const Document& document, cons
     const SelectionSetNode* set = open.back();
     open.pop_back();
     for (const SelectionNode& selection : set->selections) {
-      for (const DirectiveNode& directive : selection.directives) {
-        if (directive.name.text != "skip" && directive.name.text != "include") continue;
+      for (const DirectiveNode& directive : selection.directives()) {
+        if (directive.name.text() != "skip" && directive.name.text() != "include") continue;
         const ValueNode* condition = condition_of(directive);
-        if (condition != nullptr && condition->kind == LiteralKind::Variable) names.push_back(condition->text);
+        if (condition != nullptr && condition->kind == LiteralKind::Variable) names.push_back(condition->text());
       }
       if (selection.selections != nullptr) open.push_back(selection.selections);
       if (selection.kind != SelectionKind::FragmentSpread) continue;
-      const std::uint32_t index = fragments.find(selection.name.text);
+      const std::uint32_t index = fragments.find(selection.name.text());
       if (index == FragmentIndex::kNone || seen[index]) continue;
       seen[index] = true;
       open.push_back(document.fragments[index]->selections);
@@ -63,15 +63,15 @@ OperationPlan::OperationPlan(const Bindings& bindings, const Document& document,
 }
 
 bool OperationPlan::is_included(const SelectionNode& node) const {
-  for (const DirectiveNode& directive : node.directives) {
-    const bool is_skip = directive.name.text == "skip";
-    if (!is_skip && directive.name.text != "include") continue;
+  for (const DirectiveNode& directive : node.directives()) {
+    const bool is_skip = directive.name.text() == "skip";
+    if (!is_skip && directive.name.text() != "include") continue;
     const ValueNode* condition = condition_of(directive);
     if (condition == nullptr) continue;
     bool value = condition->boolean;
     if (condition->kind == LiteralKind::Variable) {
-      const auto at = std::lower_bound(condition_values_.begin(), condition_values_.end(), std::pair(condition->text, false));
-      value = at != condition_values_.end() && at->first == condition->text && at->second;
+      const auto at = std::lower_bound(condition_values_.begin(), condition_values_.end(), std::pair(condition->text(), false));
+      value = at != condition_values_.end() && at->first == condition->text() && at->second;
     }
     if (value == is_skip) return false;
   }
@@ -105,8 +105,7 @@ const ObjectPlan& OperationPlan::make(std::span<const SelectionSetNode* const> s
 // [GraphQL 6.3.2 CollectFields], with a stack of its own: fragments may chain far.
 void OperationPlan::collect(std::span<const SelectionSetNode* const> selections, const Type& type) {
   struct Step {
-    const SelectionSetNode* set;
-    std::size_t next = 0;
+    const SelectionNode* next;
   };
   group_count_ = 0;
   group_of_.clear();
@@ -117,28 +116,29 @@ void OperationPlan::collect(std::span<const SelectionSetNode* const> selections,
       const Type* wanted = schema_.find_type(condition);
       if (wanted == nullptr || !wanted->can_be(type)) return;
     }
-    path.push_back({set});
+    path.push_back({set->selections.first()});
   };
   for (const SelectionSetNode* set : selections) {
-    path.push_back({set});
+    path.push_back({set->selections.first()});
     while (!path.empty()) {
       Step& step = path.back();
-      if (step.next == step.set->selections.size()) {
+      if (step.next == nullptr) {
         path.pop_back();
         continue;
       }
-      const SelectionNode& node = step.set->selections[step.next++];
-      if (!node.directives.empty() && !is_included(node)) continue;
+      const SelectionNode& node = *step.next;
+      step.next = node.next;
+      if (!node.directives().empty() && !is_included(node)) continue;
       switch (node.kind) {
         case SelectionKind::Field: add(node, type); break;
         case SelectionKind::FragmentSpread: {
-          const std::uint32_t index = fragments_.find(node.name.text);
+          const std::uint32_t index = fragments_.find(node.name.text());
           if (index == FragmentIndex::kNone || fragment_seen_[index] == collection_) break;
           fragment_seen_[index] = collection_;
-          enter(document_.fragments[index]->selections, document_.fragments[index]->type_condition.text);
+          enter(document_.fragments[index]->selections, document_.fragments[index]->type_condition.text());
           break;
         }
-        case SelectionKind::InlineFragment: enter(node.selections, node.name.text); break;
+        case SelectionKind::InlineFragment: enter(node.selections, node.name.text()); break;
       }
     }
   }
@@ -165,7 +165,7 @@ void OperationPlan::add(const SelectionNode& node, const Type& type) {
   if (group_count_ == groups_.size()) groups_.emplace_back();
   Group& group = groups_[group_count_++];
   group.key = key;
-  group.field = schema_.find_field(type, node.name.text);
+  group.field = schema_.find_field(type, node.name.text());
   group.nodes.assign(1, &node);
 }
 
@@ -190,7 +190,7 @@ void OperationPlan::fill(FieldPlan& plan, const Group& group) {
     if (node->selections != nullptr) selections[sets++] = node->selections;
   }
   plan.selections = selections;
-  const std::span<const ArgumentNode> given = group.nodes.front()->arguments;
+  const List<ArgumentNode>& given = group.nodes.front()->arguments();
   plan.has_variables = std::any_of(given.begin(), given.end(), [](const ArgumentNode& argument) { return argument.value.has_variable; });
   if (plan.has_variables || group.field->arguments.empty()) return;
   const auto values = arena_.array<Value>(group.field->arguments.size());

@@ -42,7 +42,7 @@ Result<const OperationNode*, Error> Prepared::find_operation(std::string_view na
     return error;
   }
   for (const OperationNode* operation : document_->operations) {
-    if (operation->name.text == name) return operation;
+    if (operation->name.text() == name) return operation;
   }
   error.message = fmt::format("The document contains no operation named \"{}\".", name);
   return error;

@@ -79,20 +79,20 @@ class Printer {
     print_string(out_, text.text);
   }
 
-  void arguments(std::span<const ArgumentNode> nodes) {
+  void arguments(const List<ArgumentNode>& nodes) {
     if (nodes.empty()) return;
     out_.push_back('(');
-    for (std::size_t i = 0; i < nodes.size(); ++i) {
-      if (i > 0) out_.append(", ");
-      out_.append(nodes[i].name.text).append(": ");
-      print(out_, nodes[i].value);
+    for (const ArgumentNode& node : nodes) {
+      if (&node != nodes.first()) out_.append(", ");
+      out_.append(node.name.text()).append(": ");
+      print(out_, node.value);
     }
     out_.push_back(')');
   }
 
   void directives(std::span<const DirectiveNode> nodes) {
     for (const DirectiveNode& node : nodes) {
-      out_.append(" @").append(node.name.text);
+      out_.append(" @").append(node.name.text());
       arguments(node.arguments);
     }
   }
@@ -104,17 +104,17 @@ class Printer {
       indent();
       switch (node.kind) {
         case SelectionKind::Field:
-          if (!node.alias.text.empty()) out_.append(node.alias.text).append(": ");
-          out_.append(node.name.text);
-          arguments(node.arguments);
+          if (!node.alias().text().empty()) out_.append(node.alias().text()).append(": ");
+          out_.append(node.name.text());
+          arguments(node.arguments());
           break;
-        case SelectionKind::FragmentSpread: out_.append("...").append(node.name.text); break;
+        case SelectionKind::FragmentSpread: out_.append("...").append(node.name.text()); break;
         case SelectionKind::InlineFragment:
           out_.append("...");
-          if (!node.name.text.empty()) out_.append(" on ").append(node.name.text);
+          if (!node.name.text().empty()) out_.append(" on ").append(node.name.text());
           break;
       }
-      directives(node.directives);
+      directives(node.directives());
       if (node.selections != nullptr) {
         out_.push_back(' ');
         selections(*node.selections);
@@ -130,17 +130,17 @@ class Printer {
     description(node.description);
     if (!node.is_shorthand) {
       out_.append(name_of(node.type));
-      if (!node.name.text.empty()) out_.append(" ").append(node.name.text);
+      if (!node.name.text().empty()) out_.append(" ").append(node.name.text());
       if (!node.variables.empty()) {
-        out_.append(node.name.text.empty() ? " (" : "(");
+        out_.append(node.name.text().empty() ? " (" : "(");
         for (std::size_t i = 0; i < node.variables.size(); ++i) {
-          const VariableDefinitionNode& variable = node.variables[i];
+          const VariableDefinitionNode& variable = *node.variables[i];
           if (i > 0) out_.append(", ");
           if (variable.description.present) {
             print_string(out_, variable.description.text);
             out_.push_back(' ');
           }
-          out_.append("$").append(variable.name.text).append(": ");
+          out_.append("$").append(variable.name.text()).append(": ");
           print(out_, variable.type);
           default_value(variable.default_value);
           directives(variable.directives);
@@ -156,7 +156,7 @@ class Printer {
 
   void fragment(const FragmentNode& node) {
     description(node.description);
-    out_.append("fragment ").append(node.name.text).append(" on ").append(node.type_condition.text);
+    out_.append("fragment ").append(node.name.text()).append(" on ").append(node.type_condition.text());
     directives(node.directives);
     out_.push_back(' ');
     selections(*node.selections);
@@ -170,7 +170,7 @@ class Printer {
   }
 
   void input_value(const InputValueNode& node) {
-    out_.append(node.name.text).append(": ");
+    out_.append(node.name.text()).append(": ");
     print(out_, node.type);
     default_value(node.default_value);
     directives(node.directives);
@@ -208,7 +208,7 @@ class Printer {
     if (!node.operations.empty()) {
       out_.append(" {\n");
       for (const RootOperationNode& root : node.operations) {
-        out_.append("  ").append(name_of(root.type)).append(": ").append(root.name.text).append("\n");
+        out_.append("  ").append(name_of(root.type)).append(": ").append(root.name.text()).append("\n");
       }
       out_.push_back('}');
     }
@@ -220,7 +220,7 @@ class Printer {
     out_.append(before);
     for (std::size_t i = 0; i < nodes.size(); ++i) {
       if (i > 0) out_.append(between);
-      out_.append(nodes[i].text);
+      out_.append(nodes[i].text());
     }
   }
 
@@ -242,19 +242,19 @@ class Printer {
   void type(const TypeDefinitionNode& node) {
     description(node.description);
     if (node.is_extension) out_.append("extend ");
-    out_.append(keyword(node.kind)).append(" ").append(node.name.text);
+    out_.append(keyword(node.kind)).append(" ").append(node.name.text());
     names(" implements ", node.interfaces, " & ");
     directives(node.directives);
     names(" = ", node.members, " | ");
     block(node.fields, [this](const FieldDefinitionNode& field) {
-      out_.append(field.name.text);
+      out_.append(field.name.text());
       argument_definitions(field.arguments);
       out_.append(": ");
       print(out_, field.type);
       directives(field.directives);
     });
     block(node.values, [this](const EnumValueNode& value) {
-      out_.append(value.name.text);
+      out_.append(value.name.text());
       directives(value.directives);
     });
     block(node.input_fields, [this](const InputValueNode& field) { input_value(field); });
@@ -263,7 +263,7 @@ class Printer {
 
   void directive(const DirectiveDefinitionNode& node) {
     description(node.description);
-    out_.append("directive @").append(node.name.text);
+    out_.append("directive @").append(node.name.text());
     argument_definitions(node.arguments);
     if (node.is_repeatable) out_.append(" repeatable");
     names(" on ", node.locations, " | ");
@@ -300,27 +300,27 @@ void print_string(std::string& out, std::string_view text) {
 
 void print(std::string& out, const ValueNode& value) {
   switch (value.kind) {
-    case LiteralKind::Variable: out.append("$").append(value.text); return;
+    case LiteralKind::Variable: out.append("$").append(value.text()); return;
     case LiteralKind::Int:
     case LiteralKind::Float:
-    case LiteralKind::Enum: out.append(value.text); return;
-    case LiteralKind::String: print_string(out, value.text); return;
+    case LiteralKind::Enum: out.append(value.text()); return;
+    case LiteralKind::String: print_string(out, value.text()); return;
     case LiteralKind::Boolean: out.append(value.boolean ? "true" : "false"); return;
     case LiteralKind::Null: out.append("null"); return;
     case LiteralKind::List:
       out.push_back('[');
-      for (std::size_t i = 0; i < value.items.size(); ++i) {
+      for (std::size_t i = 0; i < value.items().size(); ++i) {
         if (i > 0) out.append(", ");
-        print(out, value.items[i]);
+        print(out, value.items()[i]);
       }
       out.push_back(']');
       return;
     case LiteralKind::Object:
       out.push_back('{');
-      for (std::size_t i = 0; i < value.fields.size(); ++i) {
+      for (std::size_t i = 0; i < value.fields().size(); ++i) {
         if (i > 0) out.append(", ");
-        out.append(value.fields[i].name.text).append(": ");
-        print(out, value.fields[i].value);
+        out.append(value.fields()[i].name.text()).append(": ");
+        print(out, value.fields()[i].value);
       }
       out.push_back('}');
       return;
@@ -337,7 +337,7 @@ void print_type(std::string& out, std::string_view name, Wrappers wrappers) {
   while (count-- > 0) out.push_back((wrappers >> (2 * count) & 3) == kListWrapper ? ']' : '!');
 }
 
-void print(std::string& out, const TypeNode& type) { print_type(out, type.name.text, type.wrappers); }
+void print(std::string& out, const TypeNode& type) { print_type(out, type.name.text(), type.wrappers); }
 
 std::string print(const Document& document) {
   std::string out;

@@ -98,37 +98,37 @@ class Builder {
   }
 
   void define(const TypeDefinitionNode& node, const Document& document) {
-    const auto [at, is_new] = drafts_.try_emplace(node.name.text);
+    const auto [at, is_new] = drafts_.try_emplace(node.name.text());
     Draft& draft = at->second;
     if (!is_new) {
       const bool is_same_scalar = is_builtin(*draft.document) && draft.definition->kind == TypeKind::Scalar &&
                                   node.kind == TypeKind::Scalar;
       if (is_same_scalar) return;  // a built-in scalar may be written down
       errors_.report(Rule::UniqueTypeNames, {&document, node.name.at},
-                     fmt::format("There can be only one type named \"{}\".", node.name.text));
+                     fmt::format("There can be only one type named \"{}\".", node.name.text()));
       return;
     }
     draft.type = arena_.make<Type>();
     draft.definition = &node;
     draft.document = &document;
-    draft.type->name = node.name.text;
+    draft.type->name = node.name.text();
     draft.type->kind = node.kind;
     draft.type->description = node.description;
     draft.type->is_builtin = is_builtin(document);
-    draft.type->is_introspection = is_builtin(document) && node.name.text.starts_with("__");
+    draft.type->is_introspection = is_builtin(document) && node.name.text().starts_with("__");
     draft.type->place = {&document, node.name.at};
     if (!is_builtin(document)) order_.push_back(&draft);
   }
 
   void define(const DirectiveDefinitionNode& node, const Document& document) {
     for (auto& [definition, where] : directive_definitions_) {
-      if (definition->name.text != node.name.text) continue;
+      if (definition->name.text() != node.name.text()) continue;
       if (is_builtin(*where)) {
         definition = &node;  // the text's own definition of a built-in directive takes its place
         where = &document;
       } else {
         errors_.report(Rule::UniqueDirectiveNames, {&document, node.name.at},
-                       fmt::format("There can be only one directive named \"@{}\".", node.name.text));
+                       fmt::format("There can be only one directive named \"@{}\".", node.name.text()));
       }
       return;
     }
@@ -137,17 +137,17 @@ class Builder {
 
   void extend(const TypeDefinitionNode& node, const Document& document) {
     const Place place{&document, node.name.at};
-    const auto at = drafts_.find(node.name.text);
+    const auto at = drafts_.find(node.name.text());
     if (at == drafts_.end() || at->second.type->is_introspection) {
       std::vector<std::string_view> names;
       for (const Draft* draft : order_) names.push_back(draft->type->name);
       errors_.report(Rule::PossibleTypeExtensions, place,
-                     fmt::format("Cannot extend the type \"{}\": it is not defined.{}", node.name.text, did_you_mean(node.name.text, names)));
+                     fmt::format("Cannot extend the type \"{}\": it is not defined.{}", node.name.text(), did_you_mean(node.name.text(), names)));
       return;
     }
     if (at->second.type->kind != node.kind) {
       errors_.report(Rule::PossibleTypeExtensions, place,
-                     fmt::format("Cannot extend \"{}\" as {}: it is {}.", node.name.text, describe(node.kind), describe(at->second.type->kind)));
+                     fmt::format("Cannot extend \"{}\" as {}: it is {}.", node.name.text(), describe(node.kind), describe(at->second.type->kind)));
       return;
     }
     if (at->second.type->is_builtin) at->second.type->place = place;  // for errors: the text's own part
@@ -199,12 +199,12 @@ class Builder {
   }
 
   const Type* resolve(const Name& name, const Document& document) {
-    const auto at = drafts_.find(name.text);
-    if (at == drafts_.end() || name.text == kMetaType) {
+    const auto at = drafts_.find(name.text());
+    if (at == drafts_.end() || name.text() == kMetaType) {
       std::vector<std::string_view> names;
       for (const Draft* draft : order_) names.push_back(draft->type->name);
       errors_.report(Rule::KnownTypes, {&document, name.at},
-                     fmt::format("Unknown type \"{}\".{}", name.text, did_you_mean(name.text, names)));
+                     fmt::format("Unknown type \"{}\".{}", name.text(), did_you_mean(name.text(), names)));
       return nullptr;
     }
     Draft& draft = at->second;
@@ -231,13 +231,13 @@ class Builder {
     if (node == nullptr) return {};
     Deprecation result{true, "No longer supported"};
     for (const ArgumentNode& argument : node->arguments) {
-      if (argument.name.text == "reason" && argument.value.kind == LiteralKind::String) result.reason = argument.value.text;
+      if (argument.name.text() == "reason" && argument.value.kind == LiteralKind::String) result.reason = argument.value.text();
     }
     return result;
   }
 
   void fill(InputValue& value, const InputValueNode& node, const Document& document) {
-    value.name = node.name.text;
+    value.name = node.name.text();
     value.description = node.description;
     value.type = resolve(node.type, document);
     value.default_literal = node.default_value;
@@ -271,7 +271,7 @@ class Builder {
       for (const Name& name : node.members) type.possible[member++] = resolve(name, document);
       for (const FieldDefinitionNode& definition : node.fields) {
         Field& made = type.fields[field++];
-        made.name = definition.name.text;
+        made.name = definition.name.text();
         made.description = definition.description;
         made.type = resolve(definition.type, document);
         made.arguments = input_values(definition.arguments, document);
@@ -283,7 +283,7 @@ class Builder {
         made.type_place = {&document, definition.type.at};
       }
       for (const EnumValueNode& definition : node.values) {
-        type.values[value++] = {definition.name.text, definition.description, deprecation(definition.directives),
+        type.values[value++] = {definition.name.text(), definition.description, deprecation(definition.directives),
                                 definition.directives, {&document, definition.name.at}};
       }
       for (const InputValueNode& definition : node.input_fields) fill(type.input_fields[input_field++], definition, document);
@@ -294,7 +294,7 @@ class Builder {
         if (const auto codec = schema_.codecs.find(type.name); codec != schema_.codecs.end()) type.codec = &codec->second;
         if (const DirectiveNode* node = find_directive(type.directives, "specifiedBy")) {
           for (const ArgumentNode& argument : node->arguments) {
-            if (argument.name.text == "url" && argument.value.kind == LiteralKind::String) type.specified_by = argument.value.text;
+            if (argument.name.text() == "url" && argument.value.kind == LiteralKind::String) type.specified_by = argument.value.text();
           }
         }
         break;
@@ -323,7 +323,7 @@ class Builder {
     });
     for (const auto& [node, document] : directive_definitions_) {
       auto* directive = arena_.make<Directive>();
-      directive->name = node->name.text;
+      directive->name = node->name.text();
       directive->description = node->description;
       directive->arguments = input_values(node->arguments, *document);
       directive->is_repeatable = node->is_repeatable;
@@ -332,14 +332,14 @@ class Builder {
       std::vector<DirectiveLocation> locations;
       for (const Name& name : node->locations) {
         std::size_t location = 0;
-        while (location < kDirectiveLocations && name_of(static_cast<DirectiveLocation>(location)) != name.text) ++location;
+        while (location < kDirectiveLocations && name_of(static_cast<DirectiveLocation>(location)) != name.text()) ++location;
         if (location == kDirectiveLocations) {
-          errors_.report(Rule::DirectiveLocations, {document, name.at}, fmt::format("\"{}\" is not a directive location.", name.text));
+          errors_.report(Rule::DirectiveLocations, {document, name.at}, fmt::format("\"{}\" is not a directive location.", name.text()));
           continue;
         }
         if (directive->allows(static_cast<DirectiveLocation>(location))) {
           errors_.report(Rule::DirectiveLocations, {document, name.at},
-                         fmt::format("The location {} is named twice for \"@{}\".", name.text, node->name.text));
+                         fmt::format("The location {} is named twice for \"@{}\".", name.text(), node->name.text()));
           continue;
         }
         directive->locations |= 1U << location;
@@ -539,17 +539,17 @@ std::string_view name_of(DirectiveLocation location) {
 
 const DirectiveNode* find_directive(std::span<const DirectiveNode> directives, std::string_view name) {
   for (const DirectiveNode& directive : directives) {
-    if (directive.name.text == name) return &directive;
+    if (directive.name.text() == name) return &directive;
   }
   return nullptr;
 }
 
 Value directive_argument(const Schema& schema, const DirectiveNode& directive, std::string_view argument, Arena& arena) {
-  const Directive* definition = schema.find_directive(directive.name.text);
+  const Directive* definition = schema.find_directive(directive.name.text());
   const InputValue* wanted = definition != nullptr ? definition->find_argument(argument) : nullptr;
   if (wanted == nullptr) return {};
   for (const ArgumentNode& given : directive.arguments) {
-    if (given.name.text != argument) continue;
+    if (given.name.text() != argument) continue;
     bool ok = true;
     const Value value = coerce_literal(given.value, wanted->type, {}, arena, ok);
     return ok ? value : Value();

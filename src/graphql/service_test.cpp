@@ -160,7 +160,7 @@ TEST(DocumentCache, KeepsTheMostRecentlyUsed) {
 TEST(DocumentCache, IsBoundedInBytesAndKeepsNoErrors) {
   const auto bindings = bind("type Query { a: Int }");
   CacheOptions options;
-  options.bytes = 5000;
+  options.bytes = 2 * (*Prepared::prepare(*bindings, {"request", "{ x: a }"}))->bytes();
   DocumentCache cache(*bindings, options);
   (void)*cache.get("{ a }");
   (void)*cache.get("{ x: a }");

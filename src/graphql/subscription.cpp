@@ -27,7 +27,7 @@ Result<std::unique_ptr<Subscription>, std::vector<Error>> Subscription::create(P
   made->at_ = root.nodes.front()->at;
   const auto arguments = made->arena_.array<Value>(root.field->arguments.size());
   LiteralIssue issue;
-  if (!coerce_arguments(root.field->arguments, root.nodes.front()->arguments, made->variables_, made->arena_, arguments, issue)) {
+  if (!coerce_arguments(root.field->arguments, root.nodes.front()->arguments(), made->variables_, made->arena_, arguments, issue)) {
     return std::vector<Error>{made->source_error(issue.message)};
   }
   made->arguments_ = arguments;

@@ -294,7 +294,7 @@ class TypeRules {
       bool is_cyclic = false;
       const auto add_applied = [&](std::span<const DirectiveNode> nodes) {
         for (const DirectiveNode& node : nodes) {
-          const Directive* applied = schema_.find_directive(node.name.text);
+          const Directive* applied = schema_.find_directive(node.name.text());
           if (applied == directive) is_cyclic = true;
           if (applied != nullptr && seen.insert(applied).second) directives.push_back(applied);
         }
@@ -356,7 +356,7 @@ class AppliedDirectives {
   void check(const TypeDefinitionNode& node) {
     constexpr DirectiveLocation kLocations[]{DirectiveLocation::Scalar, DirectiveLocation::Object, DirectiveLocation::Interface,
                                              DirectiveLocation::Union,  DirectiveLocation::Enum,   DirectiveLocation::InputObject};
-    check(node.directives, kLocations[static_cast<std::size_t>(node.kind)], &seen_of_[node.name.text]);
+    check(node.directives, kLocations[static_cast<std::size_t>(node.kind)], &seen_of_[node.name.text()]);
     for (const FieldDefinitionNode& field : node.fields) {
       check(field.directives, DirectiveLocation::FieldDefinition);
       check(field.arguments, DirectiveLocation::ArgumentDefinition);
@@ -373,30 +373,30 @@ class AppliedDirectives {
     Seen own;
     if (seen == nullptr) seen = &own;
     for (const DirectiveNode& node : nodes) {
-      const Directive* directive = schema_.find_directive(node.name.text);
+      const Directive* directive = schema_.find_directive(node.name.text());
       const auto report = [&](Rule rule, Offset at, std::string message) { errors_.report(rule, {document_, at}, std::move(message)); };
       if (directive == nullptr) {
         std::vector<std::string_view> names;
         for (const Directive* known : schema_.directives) names.push_back(known->name);
         report(Rule::DirectivesDefined, node.at,
-               fmt::format("Unknown directive \"@{}\".{}", node.name.text, did_you_mean(node.name.text, names)));
+               fmt::format("Unknown directive \"@{}\".{}", node.name.text(), did_you_mean(node.name.text(), names)));
         continue;
       }
       if (!directive->allows(location)) {
-        report(Rule::DirectivesInValidLocations, node.at, fmt::format("The directive \"@{}\" cannot stand at {}.", node.name.text, name_of(location)));
+        report(Rule::DirectivesInValidLocations, node.at, fmt::format("The directive \"@{}\" cannot stand at {}.", node.name.text(), name_of(location)));
       }
       if (!seen->insert(directive->name).second && !directive->is_repeatable) {
-        report(Rule::UniqueDirectives, node.at, fmt::format("The directive \"@{}\" can stand here only once.", node.name.text));
+        report(Rule::UniqueDirectives, node.at, fmt::format("The directive \"@{}\" can stand here only once.", node.name.text()));
       }
       Seen given;
       for (const ArgumentNode& argument : node.arguments) {
-        if (!given.insert(argument.name.text).second) {
-          report(Rule::ArgumentUniqueness, argument.name.at, fmt::format("The argument \"{}\" is given twice.", argument.name.text));
+        if (!given.insert(argument.name.text()).second) {
+          report(Rule::ArgumentUniqueness, argument.name.at, fmt::format("The argument \"{}\" is given twice.", argument.name.text()));
         }
-        const InputValue* definition = directive->find_argument(argument.name.text);
+        const InputValue* definition = directive->find_argument(argument.name.text());
         if (definition == nullptr) {
           report(Rule::ArgumentNames, argument.name.at,
-                 fmt::format("The directive \"@{}\" has no argument \"{}\".", node.name.text, argument.name.text));
+                 fmt::format("The directive \"@{}\" has no argument \"{}\".", node.name.text(), argument.name.text()));
           continue;
         }
         if (!definition->type.named->is_input()) continue;
@@ -407,7 +407,7 @@ class AppliedDirectives {
       for (const InputValue& argument : directive->arguments) {
         if (argument.is_required() && !given.contains(argument.name)) {
           report(Rule::RequiredArguments, node.at,
-                 fmt::format("The directive \"@{}\" needs the argument \"{}\" of type \"{}\".", node.name.text, argument.name, argument.type.str()));
+                 fmt::format("The directive \"@{}\" needs the argument \"{}\" of type \"{}\".", node.name.text(), argument.name, argument.type.str()));
         }
       }
     }
@@ -468,14 +468,14 @@ class DefaultValueCoercion {
     type = type.nullable();
     if (type.is_list()) {
       if (literal.kind != LiteralKind::List) return need_parts(literal, type.inner());
-      for (const ValueNode& item : literal.items) need_parts(item, type.inner());
+      for (const ValueNode& item : literal.items()) need_parts(item, type.inner());
       return;
     }
     if (type.named->kind != TypeKind::InputObject || literal.kind != LiteralKind::Object) return;
     for (const InputValue& field : type.named->input_fields) {
       const ValueNode* given = nullptr;
-      for (const ObjectFieldNode& candidate : literal.fields) {
-        if (candidate.name.text == field.name) given = &candidate.value;
+      for (const ObjectFieldNode& candidate : literal.fields()) {
+        if (candidate.name.text() == field.name) given = &candidate.value;
       }
       if (given != nullptr) {
         need_parts(*given, field.type);

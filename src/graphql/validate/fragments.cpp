@@ -13,8 +13,8 @@ enum class Color : std::uint8_t { White, Grey, Black };
 void check_names(Context& context) {
   for (std::uint32_t i = 0; i < context.document.fragments.size(); ++i) {
     const FragmentNode& fragment = *context.document.fragments[i];
-    if (context.find_fragment(fragment.name.text) == i) continue;
-    context.report(Rule::UniqueFragmentNames, {fragment.name.at}, fmt::format("There can be only one fragment named \"{}\".", fragment.name.text));
+    if (context.find_fragment(fragment.name.text()) == i) continue;
+    context.report(Rule::UniqueFragmentNames, {fragment.name.at}, fmt::format("There can be only one fragment named \"{}\".", fragment.name.text()));
   }
 }
 
@@ -27,7 +27,7 @@ void check_cycles(Context& context) {
   std::vector<Color> colors(context.document.fragments.size());
   std::vector<Step> path;
   for (std::uint32_t node = 0; node < colors.size(); ++node) {
-    const std::uint32_t root = context.find_fragment(context.document.fragments[node]->name.text);
+    const std::uint32_t root = context.find_fragment(context.document.fragments[node]->name.text());
     if (colors[root] != Color::White) continue;
     colors[root] = Color::Grey;
     path.push_back({root, node});
@@ -53,11 +53,11 @@ void check_cycles(Context& context) {
       std::size_t at = path.size();
       while (at > 0 && path[at - 1].fragment != use.fragment) --at;
       for (; at < path.size() && shown < 5; ++at, ++shown) {
-        via.append(via.empty() ? "\"" : ", \"").append(context.document.fragments[path[at].fragment]->name.text).append("\"");
+        via.append(via.empty() ? "\"" : ", \"").append(context.document.fragments[path[at].fragment]->name.text()).append("\"");
       }
       context.report(Rule::FragmentCycles, {use.at},
                      fmt::format("The fragment \"{}\" spreads itself through {}{}.",
-                                 context.document.fragments[use.fragment]->name.text, via, at < path.size() ? " and more" : ""));
+                                 context.document.fragments[use.fragment]->name.text(), via, at < path.size() ? " and more" : ""));
     }
   }
 }
@@ -81,8 +81,8 @@ void check_used(Context& context) {
   for (std::uint32_t i = 0; i < used.size(); ++i) {
     const FragmentNode& fragment = *context.document.fragments[i];
     // Of several with one name the last stands for all.
-    if (used[i] || used[context.find_fragment(fragment.name.text)]) continue;
-    context.report(Rule::FragmentsUsed, {fragment.at}, fmt::format("The fragment \"{}\" is never used.", fragment.name.text));
+    if (used[i] || used[context.find_fragment(fragment.name.text())]) continue;
+    context.report(Rule::FragmentsUsed, {fragment.at}, fmt::format("The fragment \"{}\" is never used.", fragment.name.text()));
   }
 }
 
@@ -108,12 +108,12 @@ void check_introspection_depth(Context& context) {
     for (const SelectionNode& selection : set.selections) {
       std::uint32_t here = 0;
       if (selection.kind == SelectionKind::FragmentSpread) {
-        const std::uint32_t index = context.find_fragment(selection.name.text);
+        const std::uint32_t index = context.find_fragment(selection.name.text());
         if (index != kNoFragment) here = of_fragment[index];
       } else if (selection.selections != nullptr) {
         here = self(self, *selection.selections);
-        if (selection.kind == SelectionKind::Field && is_list(selection.name.text)) ++here;
-        if (selection.kind == SelectionKind::Field && (selection.name.text == "__schema" || selection.name.text == "__type") &&
+        if (selection.kind == SelectionKind::Field && is_list(selection.name.text())) ++here;
+        if (selection.kind == SelectionKind::Field && (selection.name.text() == "__schema" || selection.name.text() == "__type") &&
             here > context.options.introspection_lists) {
           context.report(Rule::IntrospectionDepth, {selection.at},
                          fmt::format("The introspection goes too deep: at most {} lists of fields or types inside each other.",

@@ -158,8 +158,8 @@ class Merging {
     exclusive |= a.parent != b.parent && a.parent != nullptr && b.parent != nullptr && a.parent->kind == TypeKind::Object &&
                  b.parent->kind == TypeKind::Object;
     if (!exclusive) {
-      if (a.node->name.text != b.node->name.text) {
-        return conflict(a, b, from, fmt::format("\"{}\" and \"{}\" are different fields", a.node->name.text, b.node->name.text));
+      if (a.node->name.text() != b.node->name.text()) {
+        return conflict(a, b, from, fmt::format("\"{}\" and \"{}\" are different fields", a.node->name.text(), b.node->name.text()));
       }
       if (!same_arguments(*a.node, *b.node)) return conflict(a, b, from, "their arguments differ");
     }
@@ -184,17 +184,17 @@ class Merging {
   }
 
   bool same_arguments(const SelectionNode& a, const SelectionNode& b) {
-    if (a.arguments.size() != b.arguments.size()) return false;
-    for (const ArgumentNode& argument : a.arguments) {
+    if (a.arguments().size() != b.arguments().size()) return false;
+    for (const ArgumentNode& argument : a.arguments()) {
       if (!spend(1)) return true;
       const ArgumentNode* other = nullptr;
-      for (const ArgumentNode& candidate : b.arguments) {
-        if (candidate.name.text == argument.name.text) {
+      for (const ArgumentNode& candidate : b.arguments()) {
+        if (candidate.name.text() == argument.name.text()) {
           other = &candidate;
           break;
         }
       }
-      if (!spend(b.arguments.size() / 8)) return true;
+      if (!spend(b.arguments().size() / 8)) return true;
       if (other == nullptr || !same_value(argument.value, other->value)) return false;
     }
     return true;
@@ -207,28 +207,28 @@ class Merging {
       case LiteralKind::Null: return true;
       case LiteralKind::Boolean: return a.boolean == b.boolean;
       case LiteralKind::List: {
-        if (a.items.size() != b.items.size()) return false;
-        for (std::size_t i = 0; i < a.items.size(); ++i) {
-          if (!same_value(a.items[i], b.items[i])) return false;
+        if (a.items().size() != b.items().size()) return false;
+        for (std::size_t i = 0; i < a.items().size(); ++i) {
+          if (!same_value(a.items()[i], b.items()[i])) return false;
         }
         return true;
       }
       case LiteralKind::Object: {
-        if (a.fields.size() != b.fields.size()) return false;
-        for (const ObjectFieldNode& field : a.fields) {
+        if (a.fields().size() != b.fields().size()) return false;
+        for (const ObjectFieldNode& field : a.fields()) {
           const ObjectFieldNode* other = nullptr;
-          for (const ObjectFieldNode& candidate : b.fields) {
-            if (candidate.name.text == field.name.text) {
+          for (const ObjectFieldNode& candidate : b.fields()) {
+            if (candidate.name.text() == field.name.text()) {
               other = &candidate;
               break;
             }
           }
-          if (!spend(b.fields.size() / 8)) return true;
+          if (!spend(b.fields().size() / 8)) return true;
           if (other == nullptr || !same_value(field.value, other->value)) return false;
         }
         return true;
       }
-      default: return a.text == b.text;
+      default: return a.text() == b.text();
     }
   }
 
@@ -255,10 +255,10 @@ class Merging {
       switch (selection.kind) {
         case SelectionKind::Field:
           entries_.push_back({selection.response_key(), &selection, parent,
-                              parent != nullptr ? context_.schema.find_field(*parent, selection.name.text) : nullptr});
+                              parent != nullptr ? context_.schema.find_field(*parent, selection.name.text()) : nullptr});
           break;
         case SelectionKind::FragmentSpread: {
-          const std::uint32_t index = context_.find_fragment(selection.name.text);
+          const std::uint32_t index = context_.find_fragment(selection.name.text());
           if (index != kNoFragment) fragments_.push_back(index);
           break;
         }
@@ -270,8 +270,8 @@ class Merging {
   // A leaf that is selected again in the same way can conflict with nothing that the first does not conflict with.
   void drop_repeated() {
     const auto repeats = [](const Entry& a, const Entry& b) {
-      return a.key == b.key && a.parent == b.parent && a.node->name.text == b.node->name.text && a.node->arguments.empty() &&
-             b.node->arguments.empty() && a.node->selections == nullptr && b.node->selections == nullptr;
+      return a.key == b.key && a.parent == b.parent && a.node->name.text() == b.node->name.text() && a.node->arguments().empty() &&
+             b.node->arguments().empty() && a.node->selections == nullptr && b.node->selections == nullptr;
     };
     entries_.erase(std::unique(entries_.begin(), entries_.end(), repeats), entries_.end());
   }

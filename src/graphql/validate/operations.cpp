@@ -10,7 +10,7 @@ namespace fanfare::graphql::validation {
 namespace {
 
 std::string show(const OperationNode& operation) {
-  return operation.name.text.empty() ? std::string("The subscription") : fmt::format("The subscription \"{}\"", operation.name.text);
+  return operation.name.text().empty() ? std::string("The subscription") : fmt::format("The subscription \"{}\"", operation.name.text());
 }
 
 /// The root fields of a subscription through its fragments, and whether @skip or @include stands on the way.
@@ -31,7 +31,7 @@ class RootFields {
                                                    first_->response_key(), other_->response_key()));
     }
     if (introspection_ != nullptr) {
-      report({introspection_->at}, fmt::format("{} cannot have \"{}\" as its root field.", show(operation_), introspection_->name.text));
+      report({introspection_->at}, fmt::format("{} cannot have \"{}\" as its root field.", show(operation_), introspection_->name.text()));
     }
   }
 
@@ -47,24 +47,24 @@ class RootFields {
       const SelectionSetNode* set = sets.back();
       sets.pop_back();
       for (const SelectionNode& selection : set->selections) {
-        for (const DirectiveNode& directive : selection.directives) {
-          if (directive.name.text != "skip" && directive.name.text != "include") continue;
+        for (const DirectiveNode& directive : selection.directives()) {
+          if (directive.name.text() != "skip" && directive.name.text() != "include") continue;
           report({directive.at}, fmt::format("{} cannot have @{} at its root: whether it has a field must not depend on variables.",
-                                             show(operation_), directive.name.text));
+                                             show(operation_), directive.name.text()));
           return false;
         }
         switch (selection.kind) {
           case SelectionKind::Field: add(selection); break;
           case SelectionKind::FragmentSpread: {
-            const std::uint32_t index = context_.find_fragment(selection.name.text);
+            const std::uint32_t index = context_.find_fragment(selection.name.text());
             if (index == kNoFragment || seen_[index]) break;
             seen_[index] = true;
             const FragmentNode* fragment = context_.document.fragments[index];
-            if (applies(fragment->type_condition.text)) sets.push_back(fragment->selections);
+            if (applies(fragment->type_condition.text())) sets.push_back(fragment->selections);
             break;
           }
           case SelectionKind::InlineFragment:
-            if (applies(selection.name.text)) sets.push_back(selection.selections);
+            if (applies(selection.name.text())) sets.push_back(selection.selections);
             break;
         }
       }
@@ -73,7 +73,7 @@ class RootFields {
   }
 
   void add(const SelectionNode& field) {
-    if (field.name.text.starts_with("__")) introspection_ = &field;
+    if (field.name.text().starts_with("__")) introspection_ = &field;
     if (first_ == nullptr) {
       first_ = &field;
     } else if (other_ == nullptr && field.response_key() != first_->response_key()) {
@@ -106,13 +106,13 @@ void check_operations(Context& context) {
   }
   std::set<std::string_view> names;
   for (const OperationNode* operation : document.operations) {
-    if (operation->name.text.empty()) {
+    if (operation->name.text().empty()) {
       if (document.operations.size() > 1) {
         context.report(Rule::LoneAnonymousOperation, {operation->at}, "An operation without a name must be the only one in its document.");
       }
-    } else if (document.operations.size() > 1 && !names.insert(operation->name.text).second) {
+    } else if (document.operations.size() > 1 && !names.insert(operation->name.text()).second) {
       context.report(Rule::UniqueOperationNames, {operation->name.at},
-                     fmt::format("There can be only one operation named \"{}\".", operation->name.text));
+                     fmt::format("There can be only one operation named \"{}\".", operation->name.text()));
     }
     if (context.schema.root(operation->type) == nullptr) {
       context.report(Rule::OperationTypeExistence, {operation->at}, fmt::format("This schema has no {} operations.", name_of(operation->type)));

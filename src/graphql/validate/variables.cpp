@@ -29,12 +29,12 @@ class OperationVariables {
     used_.resize(operation_.variables.size());
     check_reachable();
     for (std::size_t i = 0; i < operation_.variables.size(); ++i) {
-      const VariableDefinitionNode& variable = operation_.variables[i];
-      if (used_[i] || used_[find(variable.name.text)]) continue;
+      const VariableDefinitionNode& variable = *operation_.variables[i];
+      if (used_[i] || used_[find(variable.name.text())]) continue;
       context_.report(Rule::VariablesUsed, {variable.at},
-                      operation_.name.text.empty()
-                          ? fmt::format("The variable \"${}\" is never used.", variable.name.text)
-                          : fmt::format("The variable \"${}\" is never used in the operation \"{}\".", variable.name.text, operation_.name.text));
+                      operation_.name.text().empty()
+                          ? fmt::format("The variable \"${}\" is never used.", variable.name.text())
+                          : fmt::format("The variable \"${}\" is never used in the operation \"{}\".", variable.name.text(), operation_.name.text()));
     }
   }
 
@@ -45,19 +45,19 @@ class OperationVariables {
   void index_names() {
     if (operation_.variables.size() > kFew) index_.reserve(operation_.variables.size());
     for (std::size_t i = 0; i < operation_.variables.size(); ++i) {
-      const Name& name = operation_.variables[i].name;
-      const std::size_t before = operation_.variables.size() > kFew ? find(name.text) : find_before(name.text, i);
+      const Name& name = operation_.variables[i]->name;
+      const std::size_t before = operation_.variables.size() > kFew ? find(name.text()) : find_before(name.text(), i);
       if (before != kNone) {
-        context_.report(Rule::UniqueVariables, {operation_.variables[before].name.at, name.at},
-                        fmt::format("There can be only one variable named \"${}\".", name.text));
+        context_.report(Rule::UniqueVariables, {operation_.variables[before]->name.at, name.at},
+                        fmt::format("There can be only one variable named \"${}\".", name.text()));
       }
-      if (operation_.variables.size() > kFew) index_[name.text] = i;
+      if (operation_.variables.size() > kFew) index_[name.text()] = i;
     }
   }
 
   [[nodiscard]] std::size_t find_before(std::string_view name, std::size_t end) const {
     for (std::size_t i = end; i-- > 0;) {
-      if (operation_.variables[i].name.text == name) return i;
+      if (operation_.variables[i]->name.text() == name) return i;
     }
     return kNone;
   }
@@ -92,13 +92,13 @@ class OperationVariables {
       const std::size_t at = find(usage.name);
       if (at == kNone) {
         context_.report(Rule::VariableUsesDefined, {usage.at, operation_.at},
-                        operation_.name.text.empty()
+                        operation_.name.text().empty()
                             ? fmt::format("The variable \"${}\" is not defined.", usage.name)
-                            : fmt::format("The variable \"${}\" is not defined by the operation \"{}\".", usage.name, operation_.name.text));
+                            : fmt::format("The variable \"${}\" is not defined by the operation \"{}\".", usage.name, operation_.name.text()));
         continue;
       }
       used_[at] = true;
-      check_usage(operation_.variables[at], usage);
+      check_usage(*operation_.variables[at], usage);
     }
   }
 

@@ -27,7 +27,7 @@ class Walk {
     }
     for (const FragmentNode* fragment : context_.document.fragments) {
       const Contents start = here();
-      const Type* type = type_condition(fragment->type_condition, fragment->name.text);
+      const Type* type = type_condition(fragment->type_condition, fragment->name.text());
       directives(fragment->directives, DirectiveLocation::FragmentDefinition);
       selection_set(*fragment->selections, type);
       context_.fragment_contents.push_back(since(start));
@@ -54,31 +54,32 @@ class Walk {
 
   /// Null, with an error, if the type does not exist or has no fields.
   const Type* type_condition(const Name& name, std::string_view fragment) {
-    const Type* type = schema_.find_type(name.text);
+    const Type* type = schema_.find_type(name.text());
     if (type == nullptr) {
       if (!context_.is_full()) {
-        report(Rule::FragmentSpreadTypeExistence, {name.at}, fmt::format("Unknown type \"{}\".{}", name.text, suggest_type(name.text)));
+        report(Rule::FragmentSpreadTypeExistence, {name.at}, fmt::format("Unknown type \"{}\".{}", name.text(), suggest_type(name.text())));
       }
       return nullptr;
     }
     if (type->is_composite()) return type;
     report(Rule::FragmentsOnCompositeTypes, {name.at},
-           fragment.empty() ? fmt::format("A fragment cannot be on \"{}\", which has no fields.", name.text)
-                            : fmt::format("The fragment \"{}\" cannot be on \"{}\", which has no fields.", fragment, name.text));
+           fragment.empty() ? fmt::format("A fragment cannot be on \"{}\", which has no fields.", name.text())
+                            : fmt::format("The fragment \"{}\" cannot be on \"{}\", which has no fields.", fragment, name.text()));
     return nullptr;
   }
 
   void variable_definitions(const OperationNode& operation) {
-    for (const VariableDefinitionNode& variable : operation.variables) {
+    for (const VariableDefinitionNode* definition : operation.variables) {
+      const VariableDefinitionNode& variable = *definition;
       const TypeRef type = resolve_type(schema_, variable.type);
       if (type.named == nullptr) {
         if (!context_.is_full()) {
           report(Rule::FragmentSpreadTypeExistence, {variable.type.name.at},
-                 fmt::format("Unknown type \"{}\".{}", variable.type.name.text, suggest_type(variable.type.name.text)));
+                 fmt::format("Unknown type \"{}\".{}", variable.type.name.text(), suggest_type(variable.type.name.text())));
         }
       } else if (!type.named->is_input()) {
         report(Rule::VariablesAreInputTypes, {variable.type.at},
-               fmt::format("The variable \"${}\" cannot be of type \"{}\", which is for output only.", variable.name.text, type.str()));
+               fmt::format("The variable \"${}\" cannot be of type \"{}\", which is for output only.", variable.name.text(), type.str()));
       } else if (variable.default_value != nullptr) {
         literal(*variable.default_value, type);
       }
@@ -99,26 +100,26 @@ class Walk {
   }
 
   void field(const SelectionNode& node, const Type* parent) {
-    context_.has_introspection |= node.name.text == "__schema" || node.name.text == "__type";
-    const Field* definition = parent != nullptr ? schema_.find_field(*parent, node.name.text) : nullptr;
+    context_.has_introspection |= node.name.text() == "__schema" || node.name.text() == "__type";
+    const Field* definition = parent != nullptr ? schema_.find_field(*parent, node.name.text()) : nullptr;
     if (definition == nullptr) {
       if (parent != nullptr && !context_.is_full()) unknown_field(node, *parent);
-      arguments(node.arguments, {}, false, node.name, "field \"");
-      directives(node.directives, DirectiveLocation::Field);
+      arguments(node.arguments(), {}, false, node.name, "field \"");
+      directives(node.directives(), DirectiveLocation::Field);
       if (node.selections != nullptr) selection_set(*node.selections, nullptr);
       return;
     }
-    arguments(node.arguments, definition->arguments, true, node.name, "field \"");
-    directives(node.directives, DirectiveLocation::Field);
+    arguments(node.arguments(), definition->arguments, true, node.name, "field \"");
+    directives(node.directives(), DirectiveLocation::Field);
     const Type& type = *definition->type.named;
     if (type.is_leaf() && node.selections != nullptr) {
       report(Rule::LeafFieldSelections, {node.selections->at},
-             fmt::format("The field \"{}\" of type \"{}\" has no fields to select.", node.name.text, definition->type.str()));
+             fmt::format("The field \"{}\" of type \"{}\" has no fields to select.", node.name.text(), definition->type.str()));
     }
     if (type.is_composite() && node.selections == nullptr) {
       report(Rule::LeafFieldSelections, {node.at},
-             fmt::format("The field \"{}\" of type \"{}\" needs a selection of its fields: \"{} {{ ... }}\".", node.name.text,
-                         definition->type.str(), node.name.text));
+             fmt::format("The field \"{}\" of type \"{}\" needs a selection of its fields: \"{} {{ ... }}\".", node.name.text(),
+                         definition->type.str(), node.name.text()));
     }
     if (node.selections != nullptr) selection_set(*node.selections, type.is_composite() ? &type : nullptr);
   }
@@ -126,43 +127,43 @@ class Walk {
   void unknown_field(const SelectionNode& node, const Type& parent) {
     std::vector<std::string_view> names;
     for (const Field& field : parent.fields) names.push_back(field.name);
-    std::string hint = context_.suggest(node.name.text, names);
+    std::string hint = context_.suggest(node.name.text(), names);
     if (parent.is_abstract()) {
       std::string types;
       std::size_t count = 0;
       for (const Type* possible : parent.possible) {
-        if (possible->find_field(node.name.text) == nullptr) continue;
+        if (possible->find_field(node.name.text()) == nullptr) continue;
         if (++count > 3) break;
         types.append(types.empty() ? "\"" : ", \"").append(possible->name).append("\"");
       }
       if (!types.empty()) hint = fmt::format(" Use an inline fragment on {}.", types);
     }
-    report(Rule::FieldSelections, {node.name.at}, fmt::format("The type \"{}\" has no field \"{}\".{}", parent.name, node.name.text, hint));
+    report(Rule::FieldSelections, {node.name.at}, fmt::format("The type \"{}\" has no field \"{}\".{}", parent.name, node.name.text(), hint));
   }
 
   void spread(const SelectionNode& node, const Type* parent) {
-    directives(node.directives, DirectiveLocation::FragmentSpread);
-    const std::uint32_t index = context_.find_fragment(node.name.text);
+    directives(node.directives(), DirectiveLocation::FragmentSpread);
+    const std::uint32_t index = context_.find_fragment(node.name.text());
     context_.spread_uses.push_back({index, node.at});
     if (index == kNoFragment) {
       if (context_.is_full()) return;
       std::vector<std::string_view> names;
-      for (const FragmentNode* fragment : context_.document.fragments) names.push_back(fragment->name.text);
+      for (const FragmentNode* fragment : context_.document.fragments) names.push_back(fragment->name.text());
       report(Rule::FragmentSpreadTargetDefined, {node.name.at},
-             fmt::format("Unknown fragment \"{}\".{}", node.name.text, context_.suggest(node.name.text, names)));
+             fmt::format("Unknown fragment \"{}\".{}", node.name.text(), context_.suggest(node.name.text(), names)));
       return;
     }
     const FragmentNode& fragment = *context_.document.fragments[index];
-    const Type* type = schema_.find_type(fragment.type_condition.text);
+    const Type* type = schema_.find_type(fragment.type_condition.text());
     if (type == nullptr || parent == nullptr || !type->is_composite() || type->overlaps(*parent)) return;
     report(Rule::FragmentSpreadPossible, {node.at},
-           fmt::format("The fragment \"{}\" on \"{}\" can never apply: nothing of type \"{}\" is a \"{}\".", node.name.text, type->name,
+           fmt::format("The fragment \"{}\" on \"{}\" can never apply: nothing of type \"{}\" is a \"{}\".", node.name.text(), type->name,
                        parent->name, type->name));
   }
 
   void inline_fragment(const SelectionNode& node, const Type* parent) {
     const Type* type = parent;
-    if (!node.name.text.empty()) {
+    if (!node.name.text().empty()) {
       type = type_condition(node.name, {});
       if (type != nullptr && parent != nullptr && !type->overlaps(*parent)) {
         report(Rule::FragmentSpreadPossible, {node.at},
@@ -170,24 +171,24 @@ class Walk {
                            type->name));
       }
     }
-    directives(node.directives, DirectiveLocation::InlineFragment);
+    directives(node.directives(), DirectiveLocation::InlineFragment);
     selection_set(*node.selections, type);
   }
 
   /// `owner` names a field or directive; `what` is `field "` or `directive "@`.
-  void arguments(std::span<const ArgumentNode> given, std::span<const InputValue> definitions, bool is_known, const Name& owner,
+  void arguments(const List<ArgumentNode>& given, std::span<const InputValue> definitions, bool is_known, const Name& owner,
                  std::string_view what) {
     for (const ArgumentNode& argument : given) {
       const InputValue* definition = nullptr;
       for (const InputValue& candidate : definitions) {
-        if (candidate.name == argument.name.text) definition = &candidate;
+        if (candidate.name == argument.name.text()) definition = &candidate;
       }
       if (is_known && definition == nullptr && !context_.is_full()) {
         std::vector<std::string_view> names;
         for (const InputValue& candidate : definitions) names.push_back(candidate.name);
         report(Rule::ArgumentNames, {argument.name.at},
-               fmt::format("The {}{}\" has no argument \"{}\".{}", what, owner.text, argument.name.text,
-                           context_.suggest(argument.name.text, names)));
+               fmt::format("The {}{}\" has no argument \"{}\".{}", what, owner.text(), argument.name.text(),
+                           context_.suggest(argument.name.text(), names)));
       }
       if (definition != nullptr) literal(argument.value, definition->type);
       if (argument.value.kind == LiteralKind::Object || argument.value.kind == LiteralKind::List) unique_input_fields(argument.value);
@@ -204,11 +205,11 @@ class Walk {
     for (const InputValue& definition : definitions) {
       if (!definition.is_required()) continue;
       const bool is_given = std::any_of(given.begin(), given.end(), [&](const ArgumentNode& argument) {
-        return argument.name.text == definition.name;
+        return argument.name.text() == definition.name;
       });
       if (is_given) continue;
       report(Rule::RequiredArguments, {owner.at},
-             fmt::format("The {}{}\" needs the argument \"{}\" of type \"{}\".", what, owner.text, definition.name, definition.type.str()));
+             fmt::format("The {}{}\" needs the argument \"{}\" of type \"{}\".", what, owner.text(), definition.name, definition.type.str()));
     }
   }
 
@@ -218,16 +219,16 @@ class Walk {
     if (names_.size() <= kFew) {  // the usual case: no sorting, and nothing to report
       bool is_unique = true;
       for (std::size_t i = 1; i < names_.size(); ++i) {
-        for (std::size_t j = 0; j < i; ++j) is_unique &= names_[i].text != names_[j].text;
+        for (std::size_t j = 0; j < i; ++j) is_unique &= names_[i].text() != names_[j].text();
       }
       if (is_unique) return;
     }
     std::sort(names_.begin(), names_.end(), [](const Name& a, const Name& b) {
-      return a.text != b.text ? a.text < b.text : a.at < b.at;
+      return a.text() != b.text() ? a.text() < b.text() : a.at < b.at;
     });
     for (std::size_t i = 1; i < names_.size(); ++i) {
-      if (names_[i].text != names_[i - 1].text) continue;
-      report(rule, {names_[i - 1].at, names_[i].at}, fmt::format("The {} \"{}\" is given more than once.", what, names_[i].text));
+      if (names_[i].text() != names_[i - 1].text()) continue;
+      report(rule, {names_[i - 1].at, names_[i].at}, fmt::format("The {} \"{}\" is given more than once.", what, names_[i].text()));
     }
   }
 
@@ -239,35 +240,35 @@ class Walk {
   }
 
   void unique_input_fields(const ValueNode& value) {
-    for (const ValueNode& item : value.items) {
+    for (const ValueNode& item : value.items()) {
       if (item.kind == LiteralKind::Object || item.kind == LiteralKind::List) unique_input_fields(item);
     }
-    if (value.fields.empty()) return;
-    for (const ObjectFieldNode& field : value.fields) unique_input_fields(field.value);
-    if (value.fields.size() < 2) return;
+    if (value.fields().empty()) return;
+    for (const ObjectFieldNode& field : value.fields()) unique_input_fields(field.value);
+    if (value.fields().size() < 2) return;
     names_.clear();
-    for (const ObjectFieldNode& field : value.fields) names_.push_back(field.name);
+    for (const ObjectFieldNode& field : value.fields()) names_.push_back(field.name);
     unique_names(Rule::UniqueInputFieldNames, "input field");
   }
 
   void variables(const ValueNode& value, TypeRef type, bool has_default, const Type* one_of_parent) {
     switch (value.kind) {
       case LiteralKind::Variable:
-        context_.variable_usages.push_back({value.text, value.at, type, has_default, one_of_parent});
+        context_.variable_usages.push_back({value.text(), value.at, type, has_default, one_of_parent});
         return;
       case LiteralKind::List: {
         const TypeRef list = type.nullable();
         const TypeRef item_type = list.is_list() ? list.inner() : list;
-        for (const ValueNode& item : value.items) {
+        for (const ValueNode& item : value.items()) {
           if (item.has_variable) variables(item, item_type, false, nullptr);
         }
         return;
       }
       case LiteralKind::Object: {
         const Type* object = type.named != nullptr && type.named->kind == TypeKind::InputObject ? type.named : nullptr;
-        for (const ObjectFieldNode& field : value.fields) {
+        for (const ObjectFieldNode& field : value.fields()) {
           if (!field.value.has_variable) continue;
-          const InputValue* definition = object != nullptr ? object->find_input_field(field.name.text) : nullptr;
+          const InputValue* definition = object != nullptr ? object->find_input_field(field.name.text()) : nullptr;
           variables(field.value, definition != nullptr ? definition->type : TypeRef{},
                     definition != nullptr && definition->default_literal != nullptr,
                     object != nullptr && object->is_one_of ? object : nullptr);
@@ -281,26 +282,26 @@ class Walk {
   void directives(std::span<const DirectiveNode> nodes, DirectiveLocation location) {
     if (nodes.empty()) return;
     for (const DirectiveNode& node : nodes) {
-      const Directive* directive = schema_.find_directive(node.name.text);
+      const Directive* directive = schema_.find_directive(node.name.text());
       if (directive == nullptr) {
         std::vector<std::string_view> names;
         for (const Directive* known : schema_.directives) names.push_back(known->name);
         report(Rule::DirectivesDefined, {node.at},
-               fmt::format("Unknown directive \"@{}\".{}", node.name.text, context_.suggest(node.name.text, names)));
+               fmt::format("Unknown directive \"@{}\".{}", node.name.text(), context_.suggest(node.name.text(), names)));
         arguments(node.arguments, {}, false, node.name, "directive \"@");
         continue;
       }
       if (!directive->allows(location)) {
         report(Rule::DirectivesInValidLocations, {node.at},
-               fmt::format("The directive \"@{}\" cannot stand at {}.", node.name.text, name_of(location)));
+               fmt::format("The directive \"@{}\" cannot stand at {}.", node.name.text(), name_of(location)));
       }
       arguments(node.arguments, directive->arguments, true, node.name, "directive \"@");
     }
     if (nodes.size() < 2) return;
     names_.clear();
     for (const DirectiveNode& node : nodes) {
-      const Directive* directive = schema_.find_directive(node.name.text);
-      if (directive != nullptr && !directive->is_repeatable) names_.push_back({node.name.text, node.at});
+      const Directive* directive = schema_.find_directive(node.name.text());
+      if (directive != nullptr && !directive->is_repeatable) names_.push_back({node.name.text(), node.at});
     }
     unique_names(Rule::UniqueDirectives, "directive");
   }

@@ -3,11 +3,12 @@
 //   {"schema": SDL}                                    -> {"rules":[]}, or the rules that the schema breaks
 //   {"query": ..., "variables": ..., "operationName"}  -> {"rules":["FieldSelections"]}: refused, by which rules
 //                                                      -> {"response":{...}}: executed
-//   {"bench": ..., "rounds": N}                        -> {"parse":ns,"validate":ns,"execute":ns,...}: processor time of one round
+//   {"bench": ..., "step": "parse", "rounds": N}        -> {"ns":...}: one round of parse, validate or execute; execute also
+//                                                         says how many fields, bytes and allocations a round has
 //
 // Fields answer by their type (wiring.h), but by their name if it begins so: `nul` null, `err` an error, `mix` a list of a
 // value, null and an error, `echo` the arguments as JSON text.
-#include <ctime>
+#include <chrono>
 #include <iostream>
 #include <set>
 #include <string>
@@ -113,34 +114,30 @@ class Tool {
   }
 
   template <class Function>
-  static double nanoseconds(std::size_t rounds, Function function) {
-    const std::clock_t start = std::clock();
+  static std::string timed(std::size_t rounds, Function function) {
+    const auto start = std::chrono::steady_clock::now();
     for (std::size_t i = 0; i < rounds; ++i) function();
-    return 1e9 / CLOCKS_PER_SEC * static_cast<double>(std::clock() - start) / static_cast<double>(rounds);
+    const std::chrono::duration<double, std::nano> taken = std::chrono::steady_clock::now() - start;
+    std::string line = "{\"ns\":";
+    json::Writer(line).real(taken.count() / static_cast<double>(rounds));
+    return line;
   }
 
   std::string bench(std::string_view query, const json::Value& request) {
     const auto rounds = static_cast<std::size_t>(request.find("rounds")->as_int64().value_or(1));
+    const std::string_view step = request.find_string("step").value_or("");
     const Source source{"query", query};
-    const double parse_ns = nanoseconds(rounds, [&] { (void)parse(source, ParseLimits::for_requests()); });
-    const auto document = parse(source, ParseLimits::for_requests());
-    const double validate_ns = nanoseconds(rounds, [&] { (void)validate(bindings_->schema(), **document); });
+    if (step == "parse") return timed(rounds, [&] { (void)parse(source, ParseLimits::for_requests()); }) + "}";
     const auto prepared = Prepared::prepare(*bindings_, source, generous());
     if (!prepared) return rules_line(prepared.error());
+    if (step == "validate") return timed(rounds, [&] { (void)validate(bindings_->schema(), (*prepared)->document()); }) + "}";
     arena_.reset();
     const ExecuteRequest execute = request_of(request);
     execution_.start(*prepared, execute);
     const std::size_t before = allocation_count();
-    const double execute_ns = nanoseconds(rounds, [&] { execution_.start(*prepared, execute); });
-    const double allocations = static_cast<double>(allocation_count() - before) / static_cast<double>(rounds);
-    std::string line = "{\"parse\":";
-    json::Writer(line).real(parse_ns);
-    line.append(",\"validate\":");
-    json::Writer(line).real(validate_ns);
-    line.append(",\"execute\":");
-    json::Writer(line).real(execute_ns);
+    std::string line = timed(rounds, [&] { execution_.start(*prepared, execute); });
     line.append(",\"allocations\":");
-    json::Writer(line).real(allocations);
+    json::Writer(line).real(static_cast<double>(allocation_count() - before) / static_cast<double>(rounds));
     line.append(",\"fields\":").append(std::to_string(execution_.fields_executed()));
     line.append(",\"bytes\":").append(std::to_string(execution_.response().size()));
     return line + "}";
