@@ -8,6 +8,7 @@
 #include "base/assert.h"
 #include "base/bytes.h"
 #include "core/engine/records.h"
+#include "server/snapshot_sections.h"
 
 namespace fanfare::server {
 namespace {
@@ -42,62 +43,6 @@ bool is_promise(const engine::Input& input, const engine::Reply& reply) {
                     type_identity<engine::ListTopicTags>{}, type_identity<engine::ListSubscriptions>{},
                     type_identity<engine::ListSubscriptionsByTopic>{}, type_identity<engine::DescribeSubscription>{});
 }
-
-/// Hands out the sections of a snapshot that was taken before.
-journal::SnapshotSource source_of(std::vector<std::string> sections) {
-  auto state = std::make_shared<std::pair<std::vector<std::string>, std::size_t>>(std::move(sections), 0);
-  // Each section travels behind its length, so that the reader finds the same sections again whatever pieces the disk yields.
-  auto framed = std::make_shared<std::string>();
-  return [state, framed]() -> std::optional<std::string_view> {
-    if (state->second == state->first.size()) return std::string_view{};
-    const std::string& section = state->first[state->second++];
-    framed->clear();
-    append_le(*framed, static_cast<std::uint64_t>(section.size()));
-    framed->append(section);
-    return std::string_view{*framed};
-  };
-}
-
-/// The sections again, from the pieces of a SnapshotReader.
-class SectionReader {
- public:
-  explicit SectionReader(journal::SnapshotReader& reader) : reader_(reader) {}
-  std::optional<std::string> next() {
-    if (!fill(8)) return std::nullopt;
-    const auto bytes = load_le<std::uint64_t>(buffer_.data() + used_);
-    used_ += 8;
-    if (!fill(bytes)) {
-      broken_ = true;
-      return std::nullopt;
-    }
-    std::string section = buffer_.substr(used_, bytes);
-    used_ += bytes;
-    return section;
-  }
-  [[nodiscard]] bool broken() const { return broken_; }
-
- private:
-  bool fill(std::uint64_t bytes) {
-    while (buffer_.size() - used_ < bytes) {
-      if (used_ > 0) {
-        buffer_.erase(0, used_);
-        used_ = 0;
-      }
-      const auto piece = reader_.next();
-      if (!piece) {
-        broken_ = true;
-        return false;
-      }
-      if (piece->empty()) return false;
-      buffer_.append(*piece);
-    }
-    return true;
-  }
-  journal::SnapshotReader& reader_;
-  std::string buffer_;
-  std::size_t used_ = 0;
-  bool broken_ = false;
-};
 
 }  // namespace
 

@@ -51,6 +51,9 @@ bool Engine::relocate(LogPosition before, std::uint64_t budget_bytes,
                       const std::function<std::optional<std::string>(LogPosition)>& read, Outputs& outputs) {
   return core_->relocate(before, budget_bytes, read, outputs);
 }
+std::uint64_t Engine::needed_bytes() const { return core_->needed_bytes(); }
+std::size_t Engine::message_count() const { return core_->message_count(); }
+void Engine::visit_messages(const std::function<void(const MessagePlace&)>& visit) const { core_->visit_messages(visit); }
 void Engine::visit_metrics(MetricsVisitor& visitor) const { core_->visit_metrics(visitor); }
 std::vector<FailedDelivery> Engine::failed_deliveries() const { return core_->failed_deliveries(); }
 std::size_t Engine::waiter_count() const { return core_->waiter_count(); }

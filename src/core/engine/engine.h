@@ -125,6 +125,15 @@ struct FailedDelivery {
   bool redriven = false;                     ///< went to the subscription's dead-letter queue
 };
 
+/// A message, as tools that look at the log need it.
+struct MessagePlace {
+  std::uint32_t queue = 0;  ///< its number in records
+  std::uint64_t sequence = 0;
+  MessageId id;
+  const QueueKey* key = nullptr;  ///< valid during the call
+  LogPosition position;           ///< of the record that carries its content
+};
+
 enum class ReplayError : std::uint8_t {
   UnknownVersion,  ///< written by a newer version
   Damaged,         ///< the record passed its checksum and makes no sense: a fault of ours, or of another writer
@@ -172,6 +181,13 @@ class Engine {
   /// Returns whether another call can still do something.
   bool relocate(LogPosition before, std::uint64_t budget_bytes,
                 const std::function<std::optional<std::string>(LogPosition)>& read, Outputs& outputs);
+
+  /// Bytes of the log that messages still need: their contents, and about what surrounds each.
+  [[nodiscard]] std::uint64_t needed_bytes() const;
+  /// Messages on all queues; a publication that reached three queues counts three times.
+  [[nodiscard]] std::size_t message_count() const;
+  /// Every message and where its content lies, by queue and age; for tools. Takes as long as there are messages.
+  void visit_messages(const std::function<void(const MessagePlace&)>& visit) const;
 
   void visit_metrics(MetricsVisitor& visitor) const;
   /// The newest failed deliveries, oldest first; at most 256.

@@ -45,6 +45,9 @@ class EngineCore {
   [[nodiscard]] std::optional<LogPosition> oldest_needed_position() const { return payloads_.oldest_position(); }
   bool relocate(LogPosition before, std::uint64_t budget_bytes,
                 const std::function<std::optional<std::string>(LogPosition)>& read, Outputs& outputs);
+  [[nodiscard]] std::uint64_t needed_bytes() const { return payloads_.needed_bytes(); }
+  [[nodiscard]] std::size_t message_count() const;
+  void visit_messages(const std::function<void(const MessagePlace&)>& visit) const;
   void visit_metrics(MetricsVisitor& visitor) const;
   [[nodiscard]] std::vector<FailedDelivery> failed_deliveries() const { return {failed_.begin(), failed_.end()}; }
   [[nodiscard]] std::size_t waiter_count() const { return waiters_.size(); }

@@ -417,6 +417,23 @@ bool EngineCore::relocate(LogPosition before, std::uint64_t budget_bytes,
   return left() && again;
 }
 
+std::size_t EngineCore::message_count() const {
+  std::size_t count = 0;
+  for (const auto& queue : queues_)
+    if (queue != nullptr && !queue->deleted) count += queue->messages.size();
+  return count;
+}
+
+void EngineCore::visit_messages(const std::function<void(const MessagePlace&)>& visit) const {
+  for (const auto& queue : queues_) {
+    if (queue == nullptr || queue->deleted) continue;
+    queue->messages.for_each({0}, [&](const queue::Entry& entry) {
+      visit({queue->id.number, entry.sequence.value, entry.id, &queue->key, payloads_.position(entry.payload)});
+      return true;
+    });
+  }
+}
+
 // ---- The state as text --------------------------------------------------------------------------------------------------
 
 std::string EngineCore::debug_state() const {

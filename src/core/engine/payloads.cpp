@@ -21,6 +21,7 @@ std::uint32_t PayloadStore::add(LogPosition position, std::string_view content, 
   const std::uint32_t index = payloads_.allocate();
   payloads_[index] = {position, nullptr, content_bytes, references};
   count(position, 1);
+  content_bytes_ += content_bytes;
   if (!content.empty()) make_resident(index, content);
   return index;
 }
@@ -31,6 +32,7 @@ void PayloadStore::release(std::uint32_t index) {
   if (--payload.references > 0) return;
   if (payload.resident != nullptr) evict(payload.resident);
   count(payload.position, -1);
+  content_bytes_ -= payload.bytes;
   payloads_.free(index);
 }
 

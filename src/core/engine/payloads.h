@@ -42,6 +42,8 @@ class PayloadStore {
   static constexpr std::uint64_t kRegionBytes = 64 * 1024;
 
   [[nodiscard]] std::uint64_t resident_bytes() const { return resident_bytes_; }
+  /// Bytes of the log that hold the contents, with about what surrounds each in its record and frame.
+  [[nodiscard]] std::uint64_t needed_bytes() const { return content_bytes_ + payloads_.size() * kBytesAround; }
   [[nodiscard]] std::size_t size() const { return payloads_.size(); }
   /// No payload lies before this; nullopt if there is none. A multiple of kRegionBytes.
   [[nodiscard]] std::optional<LogPosition> oldest_position() const;
@@ -50,6 +52,8 @@ class PayloadStore {
   [[nodiscard]] std::uint32_t next_used(std::uint32_t from) const { return payloads_.next_used(from); }
 
  private:
+  static constexpr std::uint64_t kBytesAround = 64;
+
   // Bytes in memory, in the order of arrival; the content follows the header.
   struct Resident {
     Resident* previous;
@@ -74,6 +78,7 @@ class PayloadStore {
   Resident* oldest_ = nullptr;
   Resident* newest_ = nullptr;
   std::vector<Resident*> condemned_;
+  std::uint64_t content_bytes_ = 0;  // of all payloads, in memory or not
   std::uint64_t resident_bytes_ = 0;
   std::uint64_t resident_bytes_max_;
 

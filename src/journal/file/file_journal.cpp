@@ -657,9 +657,9 @@ Result<OpenedJournal, OpenError> open_journal(std::unique_ptr<FileSystem> owned,
     return OpenError{OpenError::Kind::Locked, fmt::format("the data folder is in use by another process ({})", holder.empty() ? "pid unknown" : holder), {}};
   }
 
-  const auto scanned = scan_log(files, ScanDepth::SinceSnapshot);
+  auto scanned = scan_log(files, ScanDepth::SinceSnapshot);
   if (!scanned) return scanned.error();
-  const LogScan& scan = *scanned;
+  LogScan& scan = *scanned;
   if (!scan.damage.empty()) return OpenError{OpenError::Kind::Damaged, damage_summary(scan), scan.damage};
 
   Control control;
@@ -667,6 +667,8 @@ Result<OpenedJournal, OpenError> open_journal(std::unique_ptr<FileSystem> owned,
     control = *scan.control;
   } else {
     secrets.fill(control.journal);
+    scan.epoch_max = options.new_epoch_above;
+    control.kept_from = scan.first = scan.check_from = scan.end = scan.floor = scan.cut_end = options.new_first;
   }
   auto fence = std::make_unique<Fence>(std::move(*lock), scan.epoch_max + 1);
   if (const auto raised = fence->raise(); !raised) return io_failure(raised.error(), kLockName);

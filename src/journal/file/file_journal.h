@@ -19,6 +19,9 @@ struct FileJournalOptions {
   std::uint64_t tail_cache_bytes = 8u << 20;  ///< recent records answered without a system call; 0 keeps only what is not durable
   /// Spare segments are made, and old ones given up, by a thread of the journal. False: inline, when commit() or trim() needs it.
   bool background = true;
+  /// What a journal that is made now begins with; for one that takes the place of another. A multiple of 8.
+  LogPosition new_first{};
+  std::uint64_t new_epoch_above = 0;  ///< the first opening's epoch is above this one
 };
 
 /// One place where the stored bytes are not what they must be.

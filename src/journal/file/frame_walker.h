@@ -22,12 +22,17 @@ class FrameWalker {
 
   /// Over the segment with this header; `file` and the walker are used by one thread. `file_bytes` is the file's size.
   FrameWalker(File& file, const SegmentHeader& header, std::uint64_t file_bytes, LogPosition start)
-      : file_(file), first_(header.first), seed_(header.seed()), file_bytes_(file_bytes), position_(start) {}
+      : FrameWalker(file, header.first, header.seed(), file_bytes, start) {}
+  /// For a segment whose header is known by other means.
+  FrameWalker(File& file, LogPosition first, std::uint32_t seed, std::uint64_t file_bytes, LogPosition start)
+      : file_(file), first_(first), seed_(seed), file_bytes_(file_bytes), position_(start) {}
 
   /// Looks at position().
   Step look();
   /// Over the record that look() found.
   void advance() { position_ = position_ + frame_size(header_.record_bytes); }
+  /// On to another position of the segment, at or above its first; what look() and search() said is forgotten.
+  void seek(LogPosition position) { position_ = position; }
   /// From the next multiple of 8 on to the first position where a frame's header holds; header() is it. False at the end of the file or after an
   /// Error (error() then has a value).
   bool search();
