@@ -91,7 +91,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     if (const auto variables = fanfare::wire::json::parse(text.substr(zero + 1, size - zero - 2))) request.variables = to_value(*variables, arena);
   }
   const auto operations = (*prepared)->document().operations;
-  request.operation_name = operations.empty() ? std::string_view() : operations[0]->name.text;
+  request.operation_name = operations.empty() ? std::string_view() : operations[0]->name.text();
   static Execution execution;
   execution.start(*prepared, request);
   while (!execution.finished()) {
