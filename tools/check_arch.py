@@ -53,12 +53,13 @@ MAY_INCLUDE = {
     "topology": ["base", "policy", "sdk"],
     "server": ["base", "wire/*", "policy", "core/*", "graphql", "api", "api/*", "edge", "journal", "store", "store/*",
                "net", "sdk", "topology"],
-    "cli": ["base", "wire/json", "sdk", "topology", "server"],
+    "bench": ["base", "wire/*", "net"],
+    "cli": ["base", "wire/json", "sdk", "topology", "server", "bench"],
 }
 
 # Headers that few may include: (pattern of the header, where it may stand, the remedy).
 # A place is a module, a folder of modules with /*, or "tests" for *_test.cpp and test_support.h files everywhere and tests/, "bench" for
-# *_bench.cpp and bench/, "examples" for examples/.
+# *_bench.cpp, bench/ and src/bench, "examples" for examples/.
 CONFINED_HEADERS = [
     (r"simdjson(/.*)?(\.h)?", ["wire/json .cpp"], "use wire/json/*.h; simdjson itself stays in wire/json's .cpp files"),
     (r"boost/asio(/.*|\.hpp)", ["net", "sdk", "server", "tests", "examples", "bench"],
@@ -96,7 +97,7 @@ AWS_SPELLINGS = re.compile(
     r"|(?<![A-Za-z])(ReceiptHandle|MessageAttributes?|MessageSystemAttributes?|VisibilityTimeout|QueueUrl"
     r"|MessageGroupId|MessageDeduplicationId|ApproximateReceiveCount|DelaySeconds|WaitTimeSeconds"
     r"|MaxNumberOfMessages|RedrivePolicy|SubscribeURL)(?![A-Za-z])", re.IGNORECASE)
-AWS_SPELLINGS_IN = ["wire/*", "api", "api/*", "sdk", "tests"]
+AWS_SPELLINGS_IN = ["wire/*", "api", "api/*", "sdk", "bench", "tests"]
 AWS_SPELLINGS_FILES = re.compile(r"^src/core/(topic/(envelope|filter|delivery|redrive)\w*|live/event)\.(h|cpp)$")
 
 # --- Symbols that an archive of a PURE module must not ask for ------------------------------------------------------
@@ -218,7 +219,7 @@ def stands_in(places, module, path):
             if is_test(path):
                 return True
         elif place == "bench":
-            if path.startswith("bench/") or path.endswith("_bench.cpp"):
+            if path.startswith("bench/") or path.endswith("_bench.cpp") or module == "bench":
                 return True
         elif place == "examples":
             if path.startswith("examples/"):

@@ -1,6 +1,7 @@
 // The fanfare command: one program, one sub-command a job.
 #include <CLI/CLI.hpp>
 
+#include "cli/bench_command.h"
 #include "cli/journal_command.h"
 #include "cli/serve_command.h"
 
@@ -12,6 +13,7 @@ int main(int argc, char** argv) {
   int exit_code = 0;
   fanfare::cli::add_serve_command(app, exit_code);
   fanfare::cli::add_journal_command(app, exit_code);
+  fanfare::cli::add_bench_command(app, FANFARE_VERSION, exit_code);
   app.add_subcommand("version", "Print the version")->callback([] { std::puts("fanfare " FANFARE_VERSION); });
   try {
     app.parse(argc, argv);
