@@ -10,7 +10,7 @@ FANFARE_PACKAGES_build="cmake ninja-build g++ ccache pkg-config libboost1.81-dev
 FANFARE_PACKAGES_test="git libgtest-dev libgmock-dev librapidcheck-dev libbenchmark-dev clang libclang-rt-14-dev lld
   binutils python3 python3-venv python3-boto3 awscli openssl curl strace procps"
 FANFARE_PACKAGES_browser="nodejs npm chromium"
-FANFARE_PACKAGES_bench="nginx-light wrk"
+FANFARE_PACKAGES_bench="nginx-light"
 
 # Whether a package is there. Node.js often comes from elsewhere, with npm inside: then the program counts.
 fanfare_has_package() {
