@@ -8,7 +8,7 @@
 //         some whole prefix of what was appended later; never a record that was not appended, never a gap.
 // Rule 4: a failed commit acknowledges nothing. The records stay for another commit(), or discard_uncommitted() drops them. What was
 //         dropped may still be found after a crash until a later commit(), be it an empty one, has succeeded; then never.
-// Thread-safety: one owner thread uses the journal. snapshots() may be used by one other thread at the same time.
+// Thread-safety: one owner thread uses the journal. snapshots(), and a LogReader, may be used by one other thread at the same time.
 #pragma once
 
 #include <compare>
@@ -59,6 +59,22 @@ using RecordVisitor = std::function<bool(LogPosition position, std::string_view 
 /// The next piece of a snapshot, of any size, valid until the next call. Empty: the end. Nullopt: give up.
 using SnapshotSource = std::function<std::optional<std::string_view>()>;
 
+/// One record, as a LogReader shows it.
+struct LogEntry {
+  LogPosition position;
+  std::string_view record;  ///< valid until the next call of the reader
+};
+
+/// Durable records in order, for one thread beside the journal's owner, who must not trim away what is still to be read.
+class LogReader {
+ public:
+  virtual ~LogReader() = default;
+  /// Where it ends: durable_end() when it was made.
+  [[nodiscard]] virtual LogPosition end() const = 0;
+  /// Nullopt at the end. Errors: Damaged, Io.
+  virtual Result<std::optional<LogEntry>, JournalError> next() = 0;
+};
+
 /// One stored snapshot, read from front to back. Owned by one thread.
 class SnapshotReader {
  public:
@@ -89,6 +105,9 @@ struct JournalStats {
   std::uint64_t failures = 0;          ///< failed commits, rolls, trims and background work
   std::uint64_t segments = 0;
   std::uint64_t bytes_on_disk = 0;     ///< segment files, spare ones included
+  std::uint64_t older_bytes = 0;       ///< of the segment files before the one that is written to
+  std::uint64_t segment_bytes = 0;     ///< length of a segment file; 0: there are none
+  LogPosition newest_segment;          ///< where the segment that is written to begins
   std::uint64_t log_bytes = 0;         ///< durable end less the first kept position
   /// Bytes that can be appended without asking the file system for more. Refuse what makes the log grow (sends) when this is
   /// low and space_is_short, so that what lets it shrink (deletes) still finds room.
@@ -131,6 +150,9 @@ class Journal {
   /// All committed records from `from` (a record's position, or the end) on. Errors: NotFound, Damaged, Io.
   /// The visitor must not call the journal.
   virtual Result<Success, JournalError> replay(LogPosition from, const RecordVisitor& visit) = 0;
+
+  /// Reads [from, durable_end()) beside the owner; `from` is a record's position, or the end. Errors: NotFound, Damaged, Io.
+  virtual Result<std::unique_ptr<LogReader>, JournalError> read_beside(LogPosition from) = 0;
 
   /// Gives up records below `keep_from` (at most durable_end()), as far as whole segments allow, and never beyond the newest
   /// snapshot, where recovery begins. Returns the new first_position(). Errors: Io, NoSpace, Fenced (nothing was given up).

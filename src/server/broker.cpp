@@ -1,8 +1,11 @@
 #include "server/broker.h"
 
 #include <fmt/format.h>
+#include <sys/resource.h>
+#include <unistd.h>
 
 #include <cstdio>
+#include <ctime>
 #include <type_traits>
 
 #include "base/assert.h"
@@ -13,7 +16,15 @@
 namespace fanfare::server {
 namespace {
 
-constexpr seconds kAfterFailedSnapshot{10};  // each attempt copies the whole state
+constexpr seconds kAfterFailedSnapshot{10};  // each attempt costs as much as one that succeeds
+constexpr seconds kAfterFailedRelocation{60};
+/// A slice of relocation takes a few tenths of a millisecond.
+constexpr std::uint64_t kRelocationSliceBytes = 32 << 10;
+constexpr std::uint64_t kRelocationCommitBytes = 512 << 10;
+/// A rest is this many times as long as the slice before it.
+constexpr int kRelocationRest = 2;
+/// How much nicer than the loops the thread is that makes a snapshot.
+constexpr int kSnapshotNice = 10;
 constexpr std::uint64_t kWorthASnapshotAtClose = 8ull << 20;  // replaying less takes a few milliseconds
 
 std::string_view describe(engine::ReplayError error) {
@@ -44,6 +55,13 @@ bool is_promise(const engine::Input& input, const engine::Reply& reply) {
                     type_identity<engine::ListSubscriptionsByTopic>{}, type_identity<engine::DescribeSubscription>{});
 }
 
+/// Of this thread.
+std::chrono::nanoseconds processor_time() {
+  timespec now{};
+  ::clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+  return std::chrono::seconds{now.tv_sec} + std::chrono::nanoseconds{now.tv_nsec};
+}
+
 }  // namespace
 
 void CommitHistogram::add(double seconds) {
@@ -62,7 +80,8 @@ Broker::Broker(BrokerOptions options, std::unique_ptr<journal::Journal> journal,
       engine_(std::make_unique<engine::Engine>(std::move(engine))) {}
 
 Broker::~Broker() {
-  if (snapshot_thread_.joinable()) snapshot_thread_.join();
+  closing_ = true;
+  if (job_thread_.joinable()) job_thread_.join();
 }
 
 Result<std::unique_ptr<Broker>, std::string> Broker::recover(BrokerOptions options, std::unique_ptr<journal::Journal> journal,
@@ -158,6 +177,7 @@ CommitState Broker::commit_locked(LogPosition wanted) {
   commits_.add(std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count());
   if (committed) {
     if (storage_full_) set_storage_full(false);
+    if (!options_.memory && journal_->next_position() >= upkeep_at_) maintain_locked();
     return CommitState::Durable;
   }
   commit_failed(committed.error());
@@ -190,6 +210,7 @@ bool Broker::commit_lazily() {
   if (now - last_lazy_commit_ < milliseconds{options_.relaxed ? 100 : 20}) return false;
   last_lazy_commit_ = now;
   if (const auto committed = journal_->commit(journal::Sync::Yes); !committed) commit_failed(committed.error());
+  else if (!options_.memory && journal_->next_position() >= upkeep_at_) maintain_locked();
   return true;  // after a failure maintain() tries again
 }
 
@@ -203,8 +224,26 @@ bool Broker::writable() {
 }
 
 void Broker::maintain() {
-  if (!snapshot_running_ && snapshot_thread_.joinable()) snapshot_thread_.join();
   const std::lock_guard lock{mutex_};
+  maintain_locked();
+}
+
+void Broker::finish_upkeep() {
+  std::thread job;
+  {
+    const std::lock_guard lock{mutex_};
+    job.swap(job_thread_);
+  }
+  if (job.joinable()) job.join();
+}
+
+UpkeepStats Broker::upkeep_stats() {
+  const std::lock_guard lock{mutex_};
+  return upkeep_;
+}
+
+void Broker::maintain_locked() {
+  if (journal_ == nullptr) return;  // closed
   if (storage_full_ || (!options_.memory && journal_->next_position() != journal_->durable_end())) {
     // Also what no loop has asked for: the client inside this process does not commit what nobody waits for.
     const auto committed = journal_->commit(journal::Sync::Yes);
@@ -215,48 +254,186 @@ void Broker::maintain() {
     if (const auto durable = journal_->commit(journal::Sync::No)) static_cast<void>(journal_->trim(*durable).has_value());
     return;
   }
-  // Before the next snapshot begins: a log that grows by one a second would never be trimmed otherwise.
+  const std::uint64_t step = std::max<std::uint64_t>(journal_->stats().segment_bytes / 8, 64 << 10);
+  upkeep_at_ = journal_->next_position() + step;
+  if (job_running_) return;  // it may still read what a trim would give up
+  const Instant now = std::chrono::steady_clock::now();
   const LogPosition needed = std::min(engine_->oldest_needed_position().value_or(snapshot_position_), snapshot_position_);
-  if (!snapshot_running_ && needed > journal_->first_position())
-    if (const auto trimmed = journal_->trim(needed); !trimmed)
+  if (needed > journal_->first_position())
+    if (const auto trimmed = journal_->trim(std::min(needed, journal_->durable_end())); !trimmed)
       log_.warn("journal.trim_failed", {{"error", journal::name_of(trimmed.error())}});
-  if (!snapshot_running_ && journal_->next_position().value - snapshot_position_.value >= options_.snapshot_bytes &&
-      std::chrono::steady_clock::now() >= next_snapshot_)
-    begin_snapshot_locked();
+  const UpkeepStep next = decide_upkeep(shape_locked());
+  if (next.kind == UpkeepStep::Kind::Snapshot && now >= next_snapshot_) begin_snapshot_locked(Walk::IfSmall);
+  if (next.kind == UpkeepStep::Kind::Relocate && now >= next_relocation_ && !storage_full_)
+    begin_job_locked([this, before = next.before] { relocate(before); });
 }
 
-void Broker::begin_snapshot_locked() {
-  if (!journal_->commit(journal::Sync::Yes)) return;  // a snapshot may only stand for what is durable; maintain() comes again
-  std::vector<std::string> sections;
-  engine_->snapshot([&](std::string_view section) { sections.emplace_back(section); });
-  const LogPosition position = engine_->log_end();
-  if (snapshot_thread_.joinable()) snapshot_thread_.join();  // it has ended: snapshot_running_ is its last act
-  snapshot_running_ = true;
-  snapshot_thread_ = std::thread([this, sections = std::move(sections), position]() mutable {
-    const auto written = journal_->snapshots().write(position, source_of(std::move(sections)));
-    if (written) {
-      const std::lock_guard lock{mutex_};
-      snapshot_position_ = position;
-      log_.info("journal.snapshot", {{"position", position.value}});
-    } else {
-      log_.warn("journal.snapshot_failed", {{"error", journal::name_of(written.error())}});
-      const std::lock_guard lock{mutex_};
-      next_snapshot_ = std::chrono::steady_clock::now() + kAfterFailedSnapshot;
-    }
-    snapshot_running_ = false;
+LogShape Broker::shape_locked() const {
+  const journal::JournalStats stats = journal_->stats();
+  LogShape shape;
+  shape.first = journal_->first_position();
+  shape.newest_segment = stats.newest_segment;
+  shape.end = journal_->next_position();
+  shape.snapshot = std::max(snapshot_position_, shape.first);
+  shape.oldest_needed = engine_->oldest_needed_position();
+  shape.needed_bytes = engine_->needed_bytes();
+  shape.older_bytes = stats.older_bytes;
+  shape.segment_bytes = stats.segment_bytes;
+  shape.snapshot_every = options_.snapshot_bytes;
+  return shape;
+}
+
+Broker::HoldStart Broker::start_hold() { return {std::chrono::steady_clock::now(), processor_time()}; }
+
+void Broker::note_hold(const HoldStart& start) {
+  upkeep_.longest_hold = std::max<std::chrono::nanoseconds>(upkeep_.longest_hold, std::chrono::steady_clock::now() - start.clock);
+  upkeep_.longest_work = std::max(upkeep_.longest_work, processor_time() - start.processor);
+}
+
+void Broker::begin_job_locked(std::function<void()> job) {
+  if (job_thread_.joinable()) job_thread_.join();  // it has ended: job_running_ is its last act
+  job_running_ = true;
+  job_thread_ = std::thread([this, job = std::move(job)] {
+    job();
+    job_running_ = false;
   });
 }
 
+// ---- Snapshots ----------------------------------------------------------------------------------------------------------
+
+void Broker::begin_snapshot_locked(Walk walk) {
+  if (!journal_->commit(journal::Sync::Yes)) return;  // a snapshot may only stand for what is durable; maintain() comes again
+  const HoldStart hold = start_hold();
+  const LogPosition position = engine_->log_end();
+  if (walk == Walk::Always || engine_->state_size() <= options_.direct_snapshot_max) {
+    std::vector<std::string> sections;
+    engine_->snapshot([&](std::string_view section) { sections.emplace_back(section); });
+    begin_job_locked([this, sections = std::move(sections), position]() mutable { write_snapshot(std::move(sections), position); });
+  } else {
+    auto reader = journal_->read_beside(snapshot_position_);
+    if (!reader) {
+      log_.warn("journal.snapshot_failed", {{"error", journal::name_of(reader.error())}});
+      next_snapshot_ = hold.clock + kAfterFailedSnapshot;
+      return;
+    }
+    // shared: a std::function is copied
+    begin_job_locked([this, log = std::shared_ptr<journal::LogReader>(std::move(*reader)), position, now = clock_.now()] {
+      if (::setpriority(PRIO_PROCESS, static_cast<id_t>(::gettid()), kSnapshotNice) != 0) log_.warn("journal.snapshot_priority");
+      auto sections = replay_aside(*log, now);
+      if (sections) return write_snapshot(std::move(*sections), position);
+      const std::lock_guard lock{mutex_};
+      next_snapshot_ = std::chrono::steady_clock::now() + kAfterFailedSnapshot;
+    });
+  }
+  note_hold(hold);
+}
+
+std::optional<std::vector<std::string>> Broker::replay_aside(journal::LogReader& log, Timestamp now) {
+  engine::EngineOptions options = options_.engine;
+  options.resident_bytes_max = 0;
+  const auto failed = [&](std::string_view why) {
+    log_.error("journal.snapshot_failed", {{"error", why}});
+    return std::nullopt;
+  };
+  std::optional<engine::Engine> aside;
+  auto latest = journal_->snapshots().latest();
+  if (!latest) return failed(journal::name_of(latest.error()));
+  if (*latest != nullptr) {
+    SectionReader sections{**latest};
+    auto loaded = engine::Engine::load(options, [&] { return sections.next(); });
+    if (sections.broken() || !loaded) return failed("the snapshot before cannot be understood");
+    aside.emplace(std::move(*loaded));
+  } else {
+    aside.emplace(options, snapshot_position_);  // written by this thread only, while it runs
+  }
+  while (true) {
+    const auto entry = log.next();
+    if (!entry) return failed(journal::name_of(entry.error()));
+    if (!*entry) break;
+    if (const auto applied = aside->replay((*entry)->record, (*entry)->position); !applied) return failed(describe(applied.error()));
+    if (closing_) return failed("the broker closes");
+  }
+  aside->start(log.end(), now);
+  std::vector<std::string> sections;
+  aside->snapshot([&](std::string_view section) { sections.emplace_back(section); });
+  return sections;
+}
+
+void Broker::write_snapshot(std::vector<std::string> sections, LogPosition position) {
+  std::uint64_t bytes = 0;
+  for (const std::string& section : sections) bytes += section.size();
+  const auto written = journal_->snapshots().write(position, source_of(std::move(sections)));
+  const std::lock_guard lock{mutex_};
+  if (written) {
+    snapshot_position_ = position;
+    ++upkeep_.snapshots;
+    log_.info("journal.snapshot", {{"position", position.value}, {"bytes", bytes}});
+  } else {
+    log_.warn("journal.snapshot_failed", {{"error", journal::name_of(written.error())}});
+    next_snapshot_ = std::chrono::steady_clock::now() + kAfterFailedSnapshot;
+  }
+}
+
+// ---- Relocation ---------------------------------------------------------------------------------------------------------
+
+void Broker::relocate(LogPosition before) {
+  engine::Outputs outputs;
+  for (bool more = true; more && !closing_;) {
+    const Instant begin = std::chrono::steady_clock::now();
+    more = relocate_slice(before, outputs);
+    const auto rest = (std::chrono::steady_clock::now() - begin) * kRelocationRest;
+    if (more) std::this_thread::sleep_for(rest);
+  }
+}
+
+/// False: done, or it cannot go on.
+bool Broker::relocate_slice(LogPosition before, engine::Outputs& outputs) {
+  const std::lock_guard lock{mutex_};
+  if (storage_full_) return false;
+  const HoldStart hold = start_hold();
+  outputs.clear();
+  const bool more = engine_->relocate(before, kRelocationSliceBytes,
+                                      [this](LogPosition position) -> std::optional<std::string> {
+                                        std::string record;
+                                        if (!journal_->read(position, record)) return std::nullopt;
+                                        return record;
+                                      },
+                                      outputs);
+  for (const engine::RecordSpan& record : outputs.records) {
+    const LogPosition at = journal_->append(outputs.record(record));
+    FANFARE_ASSERT(at == record.position, fmt::format("engine {} journal {}", record.position.value, at.value));
+  }
+  uncommitted_relocation_ += outputs.record_bytes.size();
+  upkeep_.relocated_bytes += outputs.record_bytes.size();
+  ++upkeep_.slices;
+  note_hold(hold);
+  if (!more || uncommitted_relocation_ >= kRelocationCommitBytes) {
+    uncommitted_relocation_ = 0;
+    if (const auto committed = journal_->commit(journal::Sync::Yes); !committed) {
+      commit_failed(committed.error());
+      return false;
+    }
+  }
+  if (more) return true;
+  if (const auto oldest = engine_->oldest_needed_position(); oldest && *oldest < before) {
+    log_.error("journal.relocation_stopped", {{"oldest", oldest->value}, {"before", before.value}});
+    next_relocation_ = hold.clock + kAfterFailedRelocation;
+  }
+  upkeep_at_ = journal_->next_position();  // the next commit goes on with a snapshot
+  return false;
+}
+
 void Broker::close() {
-  if (snapshot_thread_.joinable()) snapshot_thread_.join();
+  closing_ = true;
+  finish_upkeep();
   bool snapshot = false;
   {
     const std::lock_guard lock{mutex_};
     if (!journal_->commit(journal::Sync::Yes)) log_.error("journal.commit_failed", {{"detail", journal_->stats().last_failure}});
     snapshot = !options_.memory && journal_->next_position().value - snapshot_position_.value >= kWorthASnapshotAtClose;
-    if (snapshot) begin_snapshot_locked();
+    if (snapshot) begin_snapshot_locked(Walk::Always);  // nobody waits for the engine any more
   }
-  if (snapshot_thread_.joinable()) snapshot_thread_.join();
+  finish_upkeep();
   const std::lock_guard lock{mutex_};
   log_.info("broker.closed", {{"end", journal_->next_position().value}});
   journal_.reset();

@@ -6,11 +6,14 @@
 //         everything appended so far durable, whoever appended it: the first loop that comes commits for all.
 //         So does one that says «it is so already»: what it found there may have been appended a moment ago.
 // Rule 3: replies go to the ReplyTarget that their CallerId names, under the lock, perhaps on another loop's thread.
+// Rule 4: upkeep never holds the lock for as long as there are messages. A large state is not walked for its snapshot: a second engine
+//         is made from the snapshot before and the log since, as recovery does it, by a thread of its own. Relocation goes in slices.
 // Thread-safe unless said otherwise.
 #pragma once
 
 #include <array>
 #include <atomic>
+#include <chrono>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -25,6 +28,7 @@
 #include "journal/journal.h"
 #include "server/clock.h"
 #include "server/log.h"
+#include "server/upkeep.h"
 
 namespace fanfare::server {
 
@@ -48,9 +52,19 @@ struct CommitHistogram {
 
 struct BrokerOptions {
   engine::EngineOptions engine;
-  std::uint64_t snapshot_bytes = 256ull << 20;  ///< log written between two snapshots
+  std::uint64_t snapshot_bytes = 256ull << 20;  ///< log written between two snapshots, at most
+  std::size_t direct_snapshot_max = 4'096;      ///< a state of more things is not walked under the lock
   bool memory = false;                          ///< the journal is in memory: contents stay in the engine, the log is dropped
   bool relaxed = false;                         ///< replies do not wait for the disk; it follows within 100 ms
+};
+
+/// What keeping the log small has cost since the start.
+struct UpkeepStats {
+  std::uint64_t snapshots = 0;
+  std::uint64_t relocated_bytes = 0;  ///< of the log, written for contents that were in the way
+  std::uint64_t slices = 0;
+  std::chrono::nanoseconds longest_hold{};  ///< of the lock, without commits; by the clock
+  std::chrono::nanoseconds longest_work{};  ///< the same in processor time, which a busy machine does not lengthen
 };
 
 enum class CommitState {
@@ -97,8 +111,12 @@ class Broker {
   [[nodiscard]] std::unique_lock<std::mutex> lock() { return std::unique_lock{mutex_}; }
   [[nodiscard]] const CommitHistogram& commit_histogram() const { return commits_; }
 
-  /// About once a second: starts a snapshot when enough log was written, gives up log that nothing needs, retries the disk.
+  /// About once a second, and by commit() whenever the log has grown by part of a segment: gives up log that nothing needs, starts a
+  /// snapshot or relocation where upkeep.h says so, retries the disk.
   void maintain();
+  /// Waits for what maintain() has started; for tests.
+  void finish_upkeep();
+  [[nodiscard]] UpkeepStats upkeep_stats();
   /// Commits, writes a last snapshot if the log since the one before is worth it, and lets go of the journal's folder.
   void close();
   /// False while the journal cannot write (for /readyz).
@@ -111,8 +129,22 @@ class Broker {
   CommitState commit_locked(LogPosition wanted);
   void commit_failed(journal::JournalError error);
   void set_storage_full(bool full);
-  void begin_snapshot_locked();
-  void finish_snapshot();
+  void maintain_locked();
+  [[nodiscard]] LogShape shape_locked() const;
+  struct HoldStart {
+    Instant clock;
+    std::chrono::nanoseconds processor;
+  };
+  static HoldStart start_hold();
+  void note_hold(const HoldStart& start);
+  void begin_job_locked(std::function<void()> job);
+  enum class Walk { IfSmall, Always };  // of the state, under the lock
+  void begin_snapshot_locked(Walk walk);
+  void write_snapshot(std::vector<std::string> sections, LogPosition position);
+  /// The sections of the state at the reader's end; nullopt if it cannot be made, and the log says why.
+  std::optional<std::vector<std::string>> replay_aside(journal::LogReader& log, Timestamp now);
+  void relocate(LogPosition before);
+  bool relocate_slice(LogPosition before, engine::Outputs& outputs);
 
   // Constant after construction.
   const BrokerOptions options_;
@@ -131,9 +163,14 @@ class Broker {
   bool storage_full_ = false;
   Instant last_lazy_commit_{};
   Instant next_snapshot_{};
-  // The snapshot writer.
-  std::thread snapshot_thread_;
-  std::atomic<bool> snapshot_running_{false};
+  Instant next_relocation_{};
+  LogPosition upkeep_at_;  // where commit() looks after the log next
+  std::uint64_t uncommitted_relocation_ = 0;
+  UpkeepStats upkeep_;
+  // A snapshot or a relocation, one at a time. job_running_ becomes false as the thread's last act.
+  std::thread job_thread_;
+  std::atomic<bool> job_running_{false};
+  std::atomic<bool> closing_{false};
 };
 
 }  // namespace fanfare::server

@@ -56,6 +56,7 @@ void BrokerReport::append_metrics(std::string& out) {
   std::map<std::tuple<std::string, std::string, std::string>, std::uint64_t> requests;
   CommitHistogram commits;
   journal::JournalStats journal;
+  const UpkeepStats upkeep = broker_.upkeep_stats();
   std::size_t waiters = 0;
   std::uint64_t resident = 0;
   broker_.locked([&](engine::Engine& engine, journal::Journal& log) {
@@ -119,6 +120,12 @@ void BrokerReport::append_metrics(std::string& out) {
   writer.sample("fanfare_journal_records_total", {}, journal.records_appended);
   writer.describe("fanfare_journal_bytes_on_disk", "gauge", "Size of the journal's segment files.");
   writer.sample("fanfare_journal_bytes_on_disk", {}, journal.bytes_on_disk);
+  writer.describe("fanfare_journal_snapshots_total", "counter", "Snapshots written.");
+  writer.sample("fanfare_journal_snapshots_total", {}, upkeep.snapshots);
+  writer.describe("fanfare_journal_relocated_bytes_total", "counter", "Contents written again so that old log could be given up.");
+  writer.sample("fanfare_journal_relocated_bytes_total", {}, upkeep.relocated_bytes);
+  writer.describe("fanfare_journal_upkeep_longest_hold_seconds", "gauge", "Longest time that snapshots and relocation held the engine.");
+  writer.sample("fanfare_journal_upkeep_longest_hold_seconds", {}, std::chrono::duration<double>(upkeep.longest_hold).count());
   writer.describe("fanfare_journal_failures_total", "counter", "Failed writes, rolls, trims and background work of the journal.");
   writer.sample("fanfare_journal_failures_total", {}, journal.failures);
   writer.describe("fanfare_broker_long_polls", "gauge", "Receives that wait for a message.");

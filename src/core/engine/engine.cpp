@@ -53,6 +53,7 @@ bool Engine::relocate(LogPosition before, std::uint64_t budget_bytes,
 }
 std::uint64_t Engine::needed_bytes() const { return core_->needed_bytes(); }
 std::size_t Engine::message_count() const { return core_->message_count(); }
+std::size_t Engine::state_size() const { return core_->state_size(); }
 void Engine::visit_messages(const std::function<void(const MessagePlace&)>& visit) const { core_->visit_messages(visit); }
 void Engine::visit_metrics(MetricsVisitor& visitor) const { core_->visit_metrics(visitor); }
 std::vector<FailedDelivery> Engine::failed_deliveries() const { return core_->failed_deliveries(); }

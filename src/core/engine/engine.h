@@ -175,7 +175,7 @@ class Engine {
   /// Records before this position are not needed by any message (it may be up to 64 KiB too low); nullopt: no message needs
   /// any. The state itself needs the records since the last snapshot.
   [[nodiscard]] std::optional<LogPosition> oldest_needed_position() const;
-  /// Writes contents that lie before `before` again, so that the log before it can be freed: looks at some tens of thousands
+  /// Writes contents that lie before `before` again, so that the log before it can be freed: looks at some thousands
   /// of messages from where it stopped last time, and writes at most about `budget_bytes`. `read` gives the record at a
   /// position, or nullopt if it cannot be read (then that content stays where it is). Adds records to `outputs`.
   /// Returns whether another call can still do something.
@@ -186,6 +186,8 @@ class Engine {
   [[nodiscard]] std::uint64_t needed_bytes() const;
   /// Messages on all queues; a publication that reached three queues counts three times.
   [[nodiscard]] std::size_t message_count() const;
+  /// How many things a snapshot writes down, about; a thousand of them take about a tenth of a millisecond.
+  [[nodiscard]] std::size_t state_size() const;
   /// Every message and where its content lies, by queue and age; for tools. Takes as long as there are messages.
   void visit_messages(const std::function<void(const MessagePlace&)>& visit) const;
 

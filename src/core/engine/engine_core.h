@@ -47,6 +47,7 @@ class EngineCore {
                 const std::function<std::optional<std::string>(LogPosition)>& read, Outputs& outputs);
   [[nodiscard]] std::uint64_t needed_bytes() const { return payloads_.needed_bytes(); }
   [[nodiscard]] std::size_t message_count() const;
+  [[nodiscard]] std::size_t state_size() const;
   void visit_messages(const std::function<void(const MessagePlace&)>& visit) const;
   void visit_metrics(MetricsVisitor& visitor) const;
   [[nodiscard]] std::vector<FailedDelivery> failed_deliveries() const { return {failed_.begin(), failed_.end()}; }

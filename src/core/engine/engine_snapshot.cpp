@@ -22,7 +22,7 @@ namespace {
 constexpr std::uint8_t kVersion = 1;
 constexpr std::size_t kPayloadsPerSection = 65'536;
 constexpr std::size_t kEntriesPerSection = 8'192;
-constexpr std::size_t kRelocationLooksAt = 65'536;
+constexpr std::size_t kRelocationLooksAt = 4'096;  // a few tenths of a millisecond
 
 /// Numbers are durable: never change or reuse one.
 enum class SectionKind : std::uint8_t { Head = 1, Queue = 2, Topic = 3, Subscription = 4, Payloads = 5, Entries = 6, End = 7 };
@@ -422,6 +422,10 @@ std::size_t EngineCore::message_count() const {
   for (const auto& queue : queues_)
     if (queue != nullptr && !queue->deleted) count += queue->messages.size();
   return count;
+}
+
+std::size_t EngineCore::state_size() const {
+  return message_count() + payloads_.size() + queues_.size() + topics_.size() + subscriptions_.size() + deleted_queues_.size();
 }
 
 void EngineCore::visit_messages(const std::function<void(const MessagePlace&)>& visit) const {

@@ -15,6 +15,7 @@
 #include "journal/file/control_file.h"
 #include "journal/file/frame_walker.h"
 #include "journal/file/layout.h"
+#include "journal/file/log_reader.h"
 #include "journal/file/scan.h"
 #include "journal/file/segment_pool.h"
 #include "journal/file/snapshots.h"
@@ -203,6 +204,15 @@ class FileJournal final : public Journal {
     return Success{};
   }
 
+  Result<std::unique_ptr<LogReader>, JournalError> read_beside(LogPosition from) override {
+    if (from < first_position_ || durable_end_ < from || from.value % 8 != 0) return JournalError::NotFound;
+    std::vector<FileLogReader::Part> parts;
+    for (std::size_t i = index_of(from); i < segments_.size() && segments_[i].header.first < durable_end_; ++i) {
+      parts.push_back({segments_[i].header, segments_[i].end});
+    }
+    return std::unique_ptr<LogReader>(std::make_unique<FileLogReader>(files_, std::move(parts), from, durable_end_));
+  }
+
   Result<LogPosition, JournalError> trim(LogPosition keep_from) override {
     FANFARE_ASSERT(keep_from <= durable_end_);
     const auto newest = snapshots_.newest();
@@ -233,6 +243,9 @@ class FileJournal final : public Journal {
     const SegmentPool::State pool = pool_.state();
     now.segments = segments_.size();
     for (const Segment& segment : segments_) now.bytes_on_disk += segment.file_bytes;
+    now.older_bytes = now.bytes_on_disk - segments_.back().file_bytes;
+    now.segment_bytes = options_.segment_bytes;
+    now.newest_segment = segments_.back().header.first;
     now.bytes_on_disk += pool.ready * options_.segment_bytes;
     now.log_bytes = durable_end_ - first_position_;
     now.room_bytes = prewritten_room() + pool.ready * (options_.segment_bytes - kSegmentHeaderBytes);
@@ -433,8 +446,8 @@ class FileJournal final : public Journal {
   /// Asks for a spare in time, and lets CONTROL know how far the log has come.
   void after_commit() {
     const std::uint64_t used = kSegmentHeaderBytes + (next_position_ - segments_.back().header.first);
-    // A young journal stays small: nothing is prewritten before an eighth of its first segment is used.
-    if (used >= options_.segment_bytes / 8) pool_.want(used >= options_.segment_bytes / 4 * 3);
+    // Not before half of the segment is used: a young journal stays small, and an old segment may become free until then.
+    if (used >= options_.segment_bytes / 2) pool_.want(used >= options_.segment_bytes / 4 * 3);
     if (!std::exchange(begun_, false)) return;
     pool_.post([this, durable = durable_end_] { note_durable(durable); });
   }
@@ -446,7 +459,7 @@ class FileJournal final : public Journal {
   void adopt_spare(const std::string& name) {
     const auto file = files_.open(name, OpenMode::Read);
     const auto bytes = file ? (*file)->size() : Result<std::uint64_t, FileError>(file.error());
-    if (bytes && *bytes == options_.segment_bytes && pool_.state().ready < 2) {
+    if (bytes && *bytes == options_.segment_bytes && pool_.state().ready < 1) {
       pool_.adopt(name);
     } else {
       (void)files_.remove(name);

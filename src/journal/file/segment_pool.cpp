@@ -12,7 +12,7 @@ namespace fanfare::journal {
 namespace {
 
 constexpr std::uint64_t kSliceBytes = 1u << 20;
-constexpr std::uint64_t kReadyMax = 2;
+constexpr std::uint64_t kReadyMax = 1;
 /// A rest is this many times as long as the slice before it: commits beside it kept their median (README, Measurements).
 constexpr int kRestFactor = 3;
 /// Each attempt on a full disk takes the last of it for a moment; so not often.

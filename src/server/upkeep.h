@@ -1,0 +1,52 @@
+// Decides what the log needs next so that it stays small: a snapshot, or contents of messages written again.
+//
+// Rule 1: segment files take at most twice what messages need and two segments. The log is only ever given up from its front, as far
+//         as the newest snapshot reaches and no message needs it; so a snapshot comes first where that frees something, and
+//         relocation of the oldest contents where they are in the way.
+// Rule 2: recovery replays at most `snapshot_every` bytes of log, and what is written while a snapshot is made.
+// Rule 3: each round frees at least an eighth of the log, so that a snapshot's cost is spread over what it frees.
+// Pure.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <optional>
+
+#include "base/log_position.h"
+
+namespace fanfare::server {
+
+struct LogShape {
+  LogPosition first;           ///< where the kept log begins, the start of a segment
+  LogPosition newest_segment;  ///< where the segment that is written to begins
+  LogPosition end;
+  LogPosition snapshot;                      ///< position of the newest; `first` if there is none
+  std::optional<LogPosition> oldest_needed;  ///< by a message; nullopt: none
+  std::uint64_t needed_bytes = 0;            ///< of the log, by messages
+  std::uint64_t older_bytes = 0;             ///< segment files before the newest one
+  std::uint64_t segment_bytes = 0;
+  std::uint64_t snapshot_every = 0;
+};
+
+struct UpkeepStep {
+  enum class Kind { Nothing, Snapshot, Relocate };
+  Kind kind = Kind::Nothing;
+  LogPosition before{};  ///< Relocate: contents that lie below
+  friend bool operator==(const UpkeepStep&, const UpkeepStep&) = default;
+};
+
+/// For a log that has just been trimmed as far as it could be.
+inline UpkeepStep decide_upkeep(const LogShape& log) {
+  // Earlier than at twice: what is relocated is there twice until its old place is given up.
+  const bool crowded = log.older_bytes > log.needed_bytes + log.needed_bytes / 2;
+  if (crowded) {
+    const LogPosition target = std::min(log.first + std::max(log.segment_bytes, log.older_bytes / 8), log.newest_segment);
+    const LogPosition oldest = log.oldest_needed.value_or(log.end);
+    if (oldest < target) return {UpkeepStep::Kind::Relocate, target};
+    if (log.snapshot < target) return {UpkeepStep::Kind::Snapshot, {}};
+  }
+  if (log.end - log.snapshot >= log.snapshot_every) return {UpkeepStep::Kind::Snapshot, {}};
+  return {};
+}
+
+}  // namespace fanfare::server

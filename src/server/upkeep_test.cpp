@@ -1,0 +1,69 @@
+// When the log is given a snapshot, when contents are moved, and that it then stays within its bound.
+#include "server/upkeep.h"
+
+#include <gtest/gtest.h>
+
+namespace fanfare::server {
+namespace {
+
+constexpr std::uint64_t kSegment = 1 << 20;
+using Kind = UpkeepStep::Kind;
+
+LogShape of_segments(std::uint64_t older) {
+  LogShape log;
+  log.first = {10 * kSegment};
+  log.newest_segment = log.first + older * kSegment;
+  log.end = log.newest_segment + kSegment / 2;
+  log.snapshot = log.first;
+  log.older_bytes = older * kSegment;
+  log.segment_bytes = kSegment;
+  log.snapshot_every = 256 << 20;
+  return log;
+}
+
+TEST(Upkeep, AYoungLogNeedsNothing) { EXPECT_EQ(decide_upkeep(of_segments(0)), UpkeepStep{}); }
+
+TEST(Upkeep, ASegmentThatNobodyNeedsAsksForASnapshotAtOnce) {
+  LogShape log = of_segments(1);
+  EXPECT_EQ(decide_upkeep(log).kind, Kind::Snapshot);
+  log.snapshot = log.newest_segment;
+  EXPECT_EQ(decide_upkeep(log).kind, Kind::Nothing) << "the trim before has done all that can be done";
+}
+
+TEST(Upkeep, AMessageThatPinsTheOldestSegmentIsMoved) {
+  LogShape log = of_segments(1);
+  log.oldest_needed = log.first;
+  log.needed_bytes = 1000;
+  EXPECT_EQ(decide_upkeep(log), (UpkeepStep{Kind::Relocate, log.newest_segment}));
+}
+
+TEST(Upkeep, AsLongAsMostOfTheLogIsNeededNothingIsMoved) {
+  LogShape log = of_segments(12);
+  log.oldest_needed = log.first;
+  log.needed_bytes = 8 * kSegment;
+  EXPECT_EQ(decide_upkeep(log).kind, Kind::Nothing);
+  log.needed_bytes = 7 * kSegment;
+  EXPECT_EQ(decide_upkeep(log), (UpkeepStep{Kind::Relocate, log.first + log.older_bytes / 8}));
+}
+
+TEST(Upkeep, ASnapshotIsTakenOnlyWhenItFreesEnough) {
+  LogShape log = of_segments(32);
+  log.needed_bytes = 10 * kSegment;
+  log.oldest_needed = log.first + kSegment;
+  EXPECT_EQ(decide_upkeep(log).kind, Kind::Relocate) << "one segment of 32 is not worth it";
+  log.oldest_needed = log.first + 4 * kSegment;
+  EXPECT_EQ(decide_upkeep(log).kind, Kind::Snapshot);
+}
+
+TEST(Upkeep, RecoveryIsBounded) {
+  LogShape log = of_segments(2);
+  log.needed_bytes = 2 * kSegment;
+  log.oldest_needed = log.first;
+  log.snapshot_every = 2 * kSegment;
+  EXPECT_EQ(decide_upkeep(log).kind, Kind::Snapshot);
+  log.snapshot = log.first + kSegment;
+  EXPECT_EQ(decide_upkeep(log).kind, Kind::Nothing);
+}
+
+}  // namespace
+}  // namespace fanfare::server
