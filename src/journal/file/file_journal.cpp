@@ -447,7 +447,7 @@ class FileJournal final : public Journal {
   void after_commit() {
     const std::uint64_t used = kSegmentHeaderBytes + (next_position_ - segments_.back().header.first);
     // Not before half of the segment is used: a young journal stays small, and an old segment may become free until then.
-    if (used >= options_.segment_bytes / 2) pool_.want(used >= options_.segment_bytes / 4 * 3);
+    if (used >= options_.segment_bytes / 2 || pool_.space_is_short()) pool_.want(used >= options_.segment_bytes / 4 * 3);
     if (!std::exchange(begun_, false)) return;
     pool_.post([this, durable = durable_end_] { note_durable(durable); });
   }

@@ -639,9 +639,9 @@ TEST(FileJournal, ASpareIsMadeInTheBackgroundAndUsed) {
       ASSERT_EQ(commit(journal, Sync::No), "ok");
     }
   };
-  grow_by(100);
+  grow_by(220);
   EXPECT_TRUE(eventually([&] { return journal.stats().room_bytes == (4u << 20) - kSegmentHeaderBytes; }));
-  grow_by(400);
+  grow_by(280);
   EXPECT_EQ(journal.stats().segments, 2u);
   EXPECT_GT(journal.stats().room_bytes, 1u << 20) << "the second segment was prewritten";
   EXPECT_EQ(replayed(journal), entries);

@@ -91,6 +91,11 @@ SegmentPool::State SegmentPool::state() const {
   return state;
 }
 
+bool SegmentPool::space_is_short() const {
+  const std::scoped_lock lock(mutex_);
+  return state_.space_is_short;
+}
+
 bool SegmentPool::has_work() const { return !tasks_.empty() || !to_recycle_.empty() || wanted_; }
 
 void SegmentPool::note_failure(const FileError& error, const std::string& name) {

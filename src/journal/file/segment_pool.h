@@ -50,6 +50,7 @@ class SegmentPool {
   void post(std::function<void()> task);
 
   [[nodiscard]] State state() const;
+  [[nodiscard]] bool space_is_short() const;
 
  private:
   struct Making {
