@@ -1,19 +1,133 @@
 #include "core/topic/filter_policy.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
-#include <variant>
-#include <vector>
 
 namespace fanfare::topic {
 namespace json = wire::json;
 namespace {
 
-constexpr std::size_t kKeysMax = 5;
-constexpr std::size_t kCombinationsMax = 150;
+/// A value of the body that stands at a node's path, or above it: `rest` is what its own key still says, "b.c".
+struct Part {
+  std::string_view rest;  ///< null data: nothing; what follows the dot of "b." is empty and not nothing
+  const json::Value* value;
 
-FilterError bad(FilterError::Kind kind, std::string message) { return {kind, std::move(message), 0}; }
+  [[nodiscard]] bool is_here() const { return rest.data() == nullptr; }
+  [[nodiscard]] bool is_array() const { return is_here() && value->is_array(); }
+};
+using Parts = std::vector<Part>;
+
+/// What `part` has under the segment `key`.
+void descend(const Part& part, std::string_view key, Parts& out) {
+  const auto take = [&](std::string_view path, const json::Value& value) {
+    if (!path.starts_with(key)) return;
+    if (path.size() == key.size()) {
+      out.push_back({{}, &value});
+    } else if (path[key.size()] == '.') {
+      out.push_back({path.substr(key.size() + 1), &value});
+    }
+  };
+  if (!part.is_here()) return take(part.rest, *part.value);
+  for (const json::Member& member : part.value->members()) take(member.key, member.value);
+}
+
+/// Whether a scalar stands at `path` anywhere in `value`.
+bool is_present(std::string_view path, const Part& part) {
+  if (part.is_array()) {
+    return std::any_of(part.value->items().begin(), part.value->items().end(),
+                       [&](const json::Value& item) { return is_present(path, {{}, &item}); });
+  }
+  if (path.data() == nullptr) return part.is_here() && !part.value->is_object();
+  const std::size_t dot = path.find('.');
+  Parts parts;
+  descend(part, path.substr(0, dot), parts);
+  const std::string_view rest = dot == std::string_view::npos ? std::string_view{} : path.substr(dot + 1);
+  return std::any_of(parts.begin(), parts.end(), [&](const Part& one) { return is_present(rest, one); });
+}
+
+bool has_absent(const FilterClause& clause) {
+  return std::any_of(clause.any.begin(), clause.any.end(),
+                     [](const FilterPattern& pattern) { return pattern.kind == FilterPattern::Kind::Absent; });
+}
+
+bool accepts(const FilterClause& clause, const FilterScalar& scalar) {
+  return std::any_of(clause.any.begin(), clause.any.end(),
+                     [&](const FilterPattern& pattern) { return pattern.accepts(scalar); });
+}
+
+/// One conjunction against one body.
+class BodyMatch {
+ public:
+  BodyMatch(const FilterConjunction& conjunction, const json::Value& body)
+      : conjunction_(conjunction), satisfied_by_absence_(conjunction.clauses.size()) {
+    for (std::size_t i = 0; i < conjunction.clauses.size(); ++i) {
+      const FilterClause& clause = conjunction.clauses[i];
+      satisfied_by_absence_[i] = has_absent(clause) && !is_present(clause.path, {{}, &body});
+    }
+    Parts parts{{{}, &body}};
+    passed_ = node_matches(0, parts);
+  }
+  [[nodiscard]] bool passed() const { return passed_; }
+
+ private:
+  // Recursion ends with the body's depth and the policy's: where there are no parts, only absence can satisfy.
+  bool node_matches(std::uint32_t number, Parts& parts) const {
+    const FilterConjunction::Node& node = conjunction_.nodes[number];
+    if (parts.empty()) {
+      return std::all_of(node.below.begin(), node.below.end(),
+                         [&](std::uint32_t clause) { return satisfied_by_absence_[clause]; });
+    }
+    const auto is_array = [](const Part& part) { return part.is_array(); };
+    if (std::any_of(parts.begin(), parts.end(), is_array)) {
+      // One element stands for the array, for all clauses under it.
+      Parts others;
+      std::copy_if(parts.begin(), parts.end(), std::back_inserter(others), [&](const Part& part) { return !is_array(part); });
+      bool any_element = false;
+      Parts chosen;
+      for (const Part& part : parts) {
+        if (!is_array(part)) continue;
+        for (const json::Value& item : part.value->items()) {
+          any_element = true;
+          chosen = others;
+          chosen.push_back({{}, &item});
+          if (node_matches(number, chosen)) return true;
+        }
+      }
+      return !any_element && node_matches(number, others);
+    }
+    for (const std::uint32_t clause : node.clauses) {
+      const bool passes = satisfied_by_absence_[clause] || std::any_of(parts.begin(), parts.end(), [&](const Part& part) {
+        if (!part.is_here()) return false;
+        const auto scalar = FilterScalar::of(*part.value);
+        return scalar && accepts(conjunction_.clauses[clause], *scalar);
+      });
+      if (!passes) return false;
+    }
+    Parts inner;
+    for (const std::uint32_t child : node.children) {
+      inner.clear();
+      for (const Part& part : parts) descend(part, conjunction_.nodes[child].key, inner);
+      if (!node_matches(child, inner)) return false;
+    }
+    return true;
+  }
+
+  const FilterConjunction& conjunction_;
+  std::vector<bool> satisfied_by_absence_;
+  bool passed_ = false;
+};
+
+/// A clause against the attribute of its name; none: the message does not have it.
+bool clause_matches(const FilterClause& clause, const FilterAttribute* attribute, std::vector<FilterScalar>& scalars) {
+  scalars.clear();
+  if (attribute != nullptr) attribute->scalars(scalars);
+  if (scalars.empty()) return has_absent(clause);
+  return std::any_of(scalars.begin(), scalars.end(), [&](const FilterScalar& scalar) { return accepts(clause, scalar); });
+}
+
+void collect_scalars(const json::Value& value, std::vector<FilterScalar>& out) {
+  if (const auto scalar = FilterScalar::of(value)) out.push_back(*scalar);
+  for (const json::Value& item : value.items()) collect_scalars(item, out);
+}
 
 }  // namespace
 
@@ -33,153 +147,64 @@ const json::Value* LazyBody::object() {
   return value_ ? &*value_ : nullptr;
 }
 
-/// One node is one object of the policy: its keys are joined by AND. A key leads to another node or to a leaf's values.
-struct FilterPolicy::Node {
-  struct Exact {
-    json::Value value;  // a string, number, boolean or null
-  };
-  using Matcher = std::variant<Exact>;
-  using Leaf = std::vector<Matcher>;  // joined by OR
-  struct Key {
-    std::string name;
-    std::variant<Leaf, std::unique_ptr<Node>> rule;
-  };
-  std::vector<Key> keys;
+void FilterAttribute::scalars(std::vector<FilterScalar>& out) const { collect_scalars(value, out); }
 
-  static bool matches(const Leaf& leaf, const json::Value& value) {
-    // Any element of an array may match.
-    if (value.is_array())
-      return std::any_of(value.items().begin(), value.items().end(), [&](const json::Value& item) { return matches(leaf, item); });
-    return std::any_of(leaf.begin(), leaf.end(), [&](const Matcher& matcher) {
-      return std::visit([&](const Exact& exact) { return exact.value == value; }, matcher);
-    });
-  }
-  // An array of objects matches when one of them satisfies all keys.
-  static bool matches(const Node& node, const json::Value& value) {
-    if (value.is_array())
-      return std::any_of(value.items().begin(), value.items().end(), [&](const json::Value& item) { return matches(node, item); });
-    return std::all_of(node.keys.begin(), node.keys.end(), [&](const Key& key) {
-      const json::Value* member = value.find(key.name);
-      if (member == nullptr) return false;
-      if (const auto* leaf = std::get_if<Leaf>(&key.rule)) return matches(*leaf, *member);
-      return matches(*std::get<std::unique_ptr<Node>>(key.rule), *member);
-    });
-  }
-};
-
-namespace {
-
-/// Reads a policy; `error` says why when it gives null.
-class Parser {
- public:
-  using Node = FilterPolicy::Node;
-  explicit Parser(FilterScope scope) : scope_(scope) {}
-
-  std::unique_ptr<Node> node(const json::Value& object, std::size_t depth) {
-    auto node = std::make_unique<Node>();
-    for (const json::Member& member : object.members()) {
-      if (member.value.is_array()) {
-        Node::Leaf leaf;
-        if (!read_leaf(member.value, leaf)) return nullptr;
-        // Deeper values cost more. [SNS filter policy constraints]
-        combinations_ *= member.value.size() * (scope_ == FilterScope::MessageBody ? depth : 1);
-        if (combinations_ > kCombinationsMax) return fail(FilterError::Kind::TooComplex, "Filter policy is too complex");
-        node->keys.push_back({member.key, std::move(leaf)});
-      } else if (member.value.is_object()) {
-        if (scope_ == FilterScope::MessageAttributes)
-          return fail(FilterError::Kind::NestedAttributes,
-                      fmt::format("Filter policy scope {} does not support nested filter policy", text_of(scope_)));
-        auto inner = this->node(member.value, depth + 1);
-        if (inner == nullptr) return nullptr;
-        node->keys.push_back({member.key, std::move(inner)});
-      } else {
-        return fail(FilterError::Kind::BadMatch, fmt::format("\"{}\" must be an object or an array", member.key));
-      }
-    }
-    return node;
-  }
-
-  std::optional<FilterError> error;
-
- private:
-  bool read_leaf(const json::Value& values, Node::Leaf& leaf) {
-    if (values.size() == 0) return fail(FilterError::Kind::BadMatch, "Empty arrays are not allowed") != nullptr;
-    for (const json::Value& value : values.items()) {
-      if (value.is_object()) {
-        if (value.size() != 1)
-          return fail(FilterError::Kind::BadMatch, "Only one key allowed in match expression") != nullptr;
-        return fail(FilterError::Kind::UnknownOperator,
-                    fmt::format("Unrecognized match type {}", value.members().front().key)) != nullptr;
-      }
-      if (value.is_array())
-        return fail(FilterError::Kind::BadMatch, "Match value must be String, number, true, false, or null") != nullptr;
-      leaf.push_back(Node::Exact{value});
-    }
-    return true;
-  }
-
-  std::unique_ptr<Node> fail(FilterError::Kind kind, std::string message) {
-    error = bad(kind, std::move(message));
-    return nullptr;
-  }
-
-  FilterScope scope_;
-  std::size_t combinations_ = 1;
-};
-
-/// What an attribute's value is for a filter; nullopt: it has none (a Binary), or cannot be read (then `invalid` is set).
-std::optional<json::Value> value_of(const message::MessageAttribute& attribute, bool& invalid) {
+std::optional<FilterAttribute> FilterAttribute::of(const message::MessageAttribute& attribute) {
   if (attribute.is_binary()) return std::nullopt;
-  if (attribute.type == "String.Array" || attribute.type.starts_with("Number")) {
-    auto parsed = json::parse(attribute.value);
-    const bool fits = parsed && (attribute.type == "String.Array" ? parsed->is_array() : parsed->is_number());
-    if (fits) return std::move(*parsed);
-    invalid = true;
-    return std::nullopt;
-  }
-  return json::Value::string(std::string{attribute.value});
+  if (attribute.type != "String.Array" && !attribute.type.starts_with("Number"))
+    return FilterAttribute{false, json::Value::string(std::string{attribute.value})};
+  auto parsed = json::parse(attribute.value);
+  const bool fits = parsed && (attribute.type == "String.Array" ? parsed->is_array() : parsed->is_number());
+  if (!fits) return FilterAttribute{true, {}};
+  return FilterAttribute{false, std::move(*parsed)};
 }
 
-}  // namespace
-
-FilterPolicy::FilterPolicy() = default;
-FilterPolicy::FilterPolicy(FilterPolicy&&) noexcept = default;
-FilterPolicy& FilterPolicy::operator=(FilterPolicy&&) noexcept = default;
-FilterPolicy::~FilterPolicy() = default;
-
 Result<FilterPolicy, FilterError> FilterPolicy::parse(std::string_view text, FilterScope scope) {
-  auto document = json::parse(text, {.depth_max = 32});
-  if (!document) return bad(FilterError::Kind::NotJson, document.error().message());
-  if (!document->is_object()) return bad(FilterError::Kind::NotJson, "a filter policy is a JSON object");
-  if (document->size() > kKeysMax)
-    return bad(FilterError::Kind::TooManyKeys, fmt::format("Filter policy can not have more than {} keys", kKeysMax));
-  Parser parser(scope);
-  auto root = parser.node(*document, 1);
-  if (root == nullptr) return std::move(*parser.error);
+  auto conjunctions = parse_filter_conjunctions(text, scope);
+  if (!conjunctions) return conjunctions.error();
   FilterPolicy policy;
   policy.scope_ = scope;
   policy.text_ = text;
-  policy.root_ = std::move(root);
+  policy.conjunctions_ = std::move(*conjunctions);
+  if (scope == FilterScope::MessageBody)
+    for (FilterConjunction& conjunction : policy.conjunctions_) conjunction.build_tree();
   return policy;
 }
 
 FilterOutcome FilterPolicy::matches(std::span<const message::MessageAttribute> attributes, LazyBody& body) const {
+  const auto outcome = [](bool passed, FilterOutcome otherwise) { return passed ? FilterOutcome::Passed : otherwise; };
+  // `{}` asks for nothing, not even for a body that is JSON.
+  if (conjunctions_.front().clauses.empty()) return FilterOutcome::Passed;
   if (scope_ == FilterScope::MessageBody) {
     const json::Value* object = body.object();
     if (object == nullptr) return FilterOutcome::InvalidMessageBody;
-    return Node::matches(*root_, *object) ? FilterOutcome::Passed : FilterOutcome::Mismatch;
+    const bool passed = std::any_of(conjunctions_.begin(), conjunctions_.end(), [&](const FilterConjunction& conjunction) {
+      return BodyMatch(conjunction, *object).passed();
+    });
+    return outcome(passed, FilterOutcome::Mismatch);
   }
-  if (attributes.empty() && !root_->keys.empty()) return FilterOutcome::NoMessageAttributes;
-  for (const Node::Key& key : root_->keys) {
-    const auto attribute =
-        std::find_if(attributes.begin(), attributes.end(), [&](const auto& one) { return one.name == key.name; });
-    if (attribute == attributes.end()) return FilterOutcome::Mismatch;
-    bool invalid = false;
-    const auto value = value_of(*attribute, invalid);
-    if (invalid) return FilterOutcome::InvalidAttributes;
-    if (!value || !Node::matches(std::get<Node::Leaf>(key.rule), *value)) return FilterOutcome::Mismatch;
+  // The attributes that the policy names, each read once.
+  std::vector<std::pair<std::string_view, FilterAttribute>> read;
+  for (const FilterConjunction& conjunction : conjunctions_) {
+    for (const FilterClause& clause : conjunction.clauses) {
+      if (std::any_of(read.begin(), read.end(), [&](const auto& one) { return one.first == clause.path; })) continue;
+      const auto named =
+          std::find_if(attributes.begin(), attributes.end(), [&](const auto& one) { return one.name == clause.path; });
+      if (named == attributes.end()) continue;
+      auto attribute = FilterAttribute::of(*named);
+      if (!attribute) continue;
+      if (attribute->invalid) return FilterOutcome::InvalidAttributes;
+      read.emplace_back(named->name, std::move(*attribute));
+    }
   }
-  return FilterOutcome::Passed;
+  std::vector<FilterScalar> scalars;
+  const bool passed = std::any_of(conjunctions_.begin(), conjunctions_.end(), [&](const FilterConjunction& conjunction) {
+    return std::all_of(conjunction.clauses.begin(), conjunction.clauses.end(), [&](const FilterClause& clause) {
+      const auto found = std::find_if(read.begin(), read.end(), [&](const auto& one) { return one.first == clause.path; });
+      return clause_matches(clause, found == read.end() ? nullptr : &found->second, scalars);
+    });
+  });
+  return outcome(passed, attributes.empty() ? FilterOutcome::NoMessageAttributes : FilterOutcome::Mismatch);
 }
 
 }  // namespace fanfare::topic

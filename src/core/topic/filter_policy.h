@@ -1,19 +1,24 @@
 // A subscription's filter policy: which publications it wants. Parsed once, immutable.
 //
-// Rule 1: keys are joined by AND, the values of one key by OR; an absent key satisfies no exact value.
-// Rule 2: what the language has and this version does not evaluate is refused when it is set, never ignored.
-// Source: [SNS filter policies]; the grammar is that of aws/event-ruler, errors as AWS words them.
+// Rule 1: keys are joined by AND, the values of one key by OR; an absent key satisfies only {"exists":false}.
+// Rule 2: a field is named by its path: {"a":{"b":..}} and {"a.b":..} are the same, in policies and in bodies.
+// Rule 3: any element of an array may match; fields under one array must be satisfied by one element of it.
+// Rule 4: {"exists":false} wants that no scalar stands at the path anywhere in the message.
+// Rule 5: what the language does not have is refused when it is set, never ignored.
+// Source: [SNS filter policies]; the grammar is that of aws/event-ruler, errors as AWS words them and at the place that
+// its JSON parser names (filter_policy_parser.cpp).
 #pragma once
 
 #include <cstdint>
-#include <memory>
 #include <optional>
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/result.h"
 #include "core/message/content.h"
+#include "core/topic/filter_pattern.h"
 #include "wire/json/value.h"
 
 namespace fanfare::topic {
@@ -32,7 +37,7 @@ struct FilterError {
     UnknownOperator,    ///< `Unrecognized match type X`
     NestedAttributes,   ///< nesting in scope MessageAttributes
     TooManyKeys,        ///< more than 5
-    TooComplex,         ///< more than 150 combinations
+    TooComplex,         ///< more than 150 combinations, 256 KiB, or 100 keys inside each other
   };
   Kind kind;
   std::string message;        ///< "Match value must be String, number, true, false, or null"
@@ -44,7 +49,7 @@ struct FilterError {
 enum class FilterOutcome : std::uint8_t {
   Passed,
   NoMessageAttributes,  ///< scope MessageAttributes and the message has none
-  InvalidAttributes,    ///< an attribute that the policy looks at cannot be read (a String.Array that is no JSON array)
+  InvalidAttributes,    ///< an attribute that the policy names cannot be read (a String.Array that is no JSON array)
   InvalidMessageBody,   ///< scope MessageBody and the body is no JSON object
   Mismatch,             ///< readable, and not wanted
 };
@@ -62,26 +67,35 @@ class LazyBody {
   std::optional<wire::json::Value> value_;
 };
 
+/// What an attribute's value is for filters.
+struct FilterAttribute {
+  bool invalid = false;  ///< a String.Array that is no JSON array, or a Number that is none
+  wire::json::Value value;
+  /// The scalars of the value: itself, or all elements of the array, however nested. Views into `value`.
+  void scalars(std::vector<FilterScalar>& out) const;
+  /// Nullopt for a Binary attribute, which filters do not see.
+  static std::optional<FilterAttribute> of(const message::MessageAttribute& attribute);
+};
+
 class FilterPolicy {
  public:
   static Result<FilterPolicy, FilterError> parse(std::string_view json, FilterScope scope);
 
-  FilterPolicy(FilterPolicy&&) noexcept;
-  FilterPolicy& operator=(FilterPolicy&&) noexcept;
-  ~FilterPolicy();
-
   [[nodiscard]] FilterScope scope() const { return scope_; }
   /// The text that was parsed.
   [[nodiscard]] const std::string& text() const { return text_; }
+  /// Joined by OR; at least one. For the index.
+  [[nodiscard]] const std::vector<FilterConjunction>& conjunctions() const { return conjunctions_; }
   [[nodiscard]] FilterOutcome matches(std::span<const message::MessageAttribute> attributes, LazyBody& body) const;
 
-  struct Node;  ///< only filter_policy.cpp knows what it is
-
  private:
-  FilterPolicy();
+  FilterPolicy() = default;
   FilterScope scope_ = FilterScope::MessageAttributes;
   std::string text_;
-  std::unique_ptr<Node> root_;
+  std::vector<FilterConjunction> conjunctions_;
 };
+
+/// The grammar alone: the alternatives of a policy, without trees. For FilterPolicy::parse().
+Result<std::vector<FilterConjunction>, FilterError> parse_filter_conjunctions(std::string_view json, FilterScope scope);
 
 }  // namespace fanfare::topic
