@@ -100,6 +100,7 @@ struct Service::State {
   std::string body;
 
   Outcome respond(const ReplyContext& context, std::string& out) const;
+  Outcome serve_certificate(const wire::http::Request& request, const ReplyContext& context, std::string& out) const;
   Outcome respond(const ReplyContext& context, const ApiError& error, std::string& out);
   std::optional<ApiError> decode_input(std::string_view request_body, const aws::Operation& operation,
                                        Protocol protocol, const void*& input);
@@ -129,6 +130,17 @@ void Service::State::append_response(const ReplyContext& context, int status, st
 Outcome Service::State::respond(const ReplyContext& context, std::string& out) const {
   append_response(context, 200, {}, out);
   return {aws::model_of(context.service).name, context.operation->name, {}, 200};
+}
+
+Outcome Service::State::serve_certificate(const wire::http::Request& request, const ReplyContext& context,
+                                          std::string& out) const {
+  const bool reads = request.method == "GET" || request.method == "HEAD";
+  const int status = reads ? 200 : 405;
+  const std::array<wire::http::Header, 2> headers{{{"Content-Type", reads ? "application/x-pem-file" : "text/plain"},
+                                                   {"Cache-Control", reads ? "max-age=86400" : "no-store"}}};
+  const wire::http::ResponseOptions how{context.keep_alive, context.http_1_0, context.head_only, date};
+  wire::http::append_response(out, status, headers, reads ? std::string_view(options.certificate) : "use GET here\n", how);
+  return {"sns", {}, reads ? std::string_view() : std::string_view("MethodNotAllowed"), status};
 }
 
 Outcome Service::State::respond(const ReplyContext& context, const ApiError& error, std::string& out) {
@@ -274,6 +286,9 @@ Decoded Service::decode(const wire::http::Request& request, const RequestInfo& i
   context.http_1_0 = request.minor_version == 0;
   context.head_only = request.method == "HEAD";
   context.request_id = Uuid::from_random(info.secrets.bytes16());
+  if (!state.options.certificate_path.empty() && request.path == state.options.certificate_path) {
+    return {nullptr, state.serve_certificate(request, context, out)};
+  }
   auto next = state.decode(request, info, context);
   if (!next) return {nullptr, state.respond(context, next.error(), out)};
   if (*next == aws::Next::Answered) return {nullptr, state.respond(context, out)};

@@ -36,6 +36,9 @@ struct ServiceOptions {
   Region region{"us-east-1"};         ///< of requests that name none
   /// Authenticates receipt handles: the same over restarts, or handles given out before are refused. At least 16 bytes.
   std::string receipt_secret;
+  /// The certificate that envelopes are verified with, in PEM, and where it is served without a signature; empty: nowhere.
+  std::string certificate;
+  std::string certificate_path;
   /// Bodies beyond this are refused with 413. A message of 1 MiB can need six times that in JSON escapes.
   std::size_t body_bytes_max = std::size_t{8} << 20;
 };

@@ -23,6 +23,18 @@ bool keeps_alive(const api::ReplyContext& context) { return context.keep_alive; 
 
 }  // namespace
 
+BrokerPayloads::BrokerPayloads(Broker& broker, EnvelopeSigner* signer, std::string_view signing_url)
+    : broker_(broker), signer_(signer) {
+  if (signer_ != nullptr) certificate_url_ = std::string{signing_url} + signer_->certificate_path();
+}
+
+topic::EnvelopeSignature BrokerPayloads::sign(const engine::EnvelopeOf& envelope, const message::ContentView& content) {
+  if (signer_ == nullptr) return Payloads::sign(envelope, content);
+  const std::uint8_t version = envelope.signature_version == 2 ? 2 : 1;
+  signature_ = signer_->sign(content.publication()->id, version, topic::string_to_sign(content, envelope.topic->arn().str()));
+  return {version == 2 ? "2" : "1", signature_, certificate_url_, {}};
+}
+
 std::optional<std::string> BrokerPayloads::record(LogPosition position) {
   std::string bytes;
   if (!broker_.read_record(position, bytes)) return std::nullopt;
@@ -38,7 +50,7 @@ DataPlane::DataPlane(DataPlaneOptions options, Broker& broker, Clock& clock, net
       drives_deadlines_(drives_deadlines),
       target_(broker.add_target(*this)),
       service_(options_.api, authenticator),
-      payloads_(broker),
+      payloads_(broker, options_.signer, options_.signing_url),
       parked_service_(options_.api, authenticator) {
   arm_timer();
 }

@@ -19,6 +19,7 @@
 #include "api/service.h"
 #include "net/loop.h"
 #include "server/broker.h"
+#include "server/envelope_signer.h"
 #include "server/os_secrets.h"
 #include "server/request_counters.h"
 #include "wire/http/request.h"
@@ -30,16 +31,23 @@ struct DataPlaneOptions {
   /// A request that has begun, and of which nothing more comes; one that comes in drops must be whole after four times this.
   milliseconds half_request_timeout{30'000};
   milliseconds idle_timeout{300'000};         ///< a kept-alive connection without a request
+  EnvelopeSigner* signer = nullptr;  ///< of envelopes; outlives the plane; null: their signatures are empty
+  /// Where SigningCertURL points, "https://sns.us-east-1.amazonaws.com"; empty: to the host that the receiver asked.
+  std::string signing_url;
 };
 
 /// Contents and signatures for encoding; used under the broker's lock.
 class BrokerPayloads final : public api::Payloads {
  public:
-  explicit BrokerPayloads(Broker& broker) : broker_(broker) {}
+  explicit BrokerPayloads(Broker& broker, EnvelopeSigner* signer = nullptr, std::string_view signing_url = {});
   std::optional<std::string> record(LogPosition position) override;
+  topic::EnvelopeSignature sign(const engine::EnvelopeOf& envelope, const message::ContentView& content) override;
 
  private:
   Broker& broker_;
+  EnvelopeSigner* signer_;
+  std::string certificate_url_;
+  std::string signature_;
 };
 
 class DataPlane final : public net::LoopHandler, public ReplyTarget {

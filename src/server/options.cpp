@@ -123,6 +123,7 @@ const std::map<std::string, Setter>& settings() {
       {"allow-public-development", set(&ServeOptions::allow_public_development)},
       {"live.sources", set(&ServeOptions::live_sources)},
       {"inbox.sources", set(&ServeOptions::inbox_sources)},
+      {"sns.signing_url", set(&ServeOptions::sns_signing_url)},
       {"edge.allowed_origins", set_origins},
       {"edge.files", set(&ServeOptions::edge_files)},
       {"journal.resident_bytes", set(&ServeOptions::resident_bytes)},

@@ -38,6 +38,7 @@ struct ServeOptions {
   std::string clock = "real";
   std::string loop = "auto";
   int threads = 0;  ///< 0: one a core
+  std::string sns_signing_url;  ///< sns.signing_url: where SigningCertURL points, without path; empty: the host that was asked
   bool allow_public_development = false;  ///< development mode on an address that others can reach
   std::map<std::string, std::string> access_keys;  ///< known key id -> secret: their signatures are checked in development, too
   std::vector<SourceOptions> live_sources;

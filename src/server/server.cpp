@@ -221,6 +221,14 @@ int run(const ServeOptions& options, const sigset_t& signals, Log& log) {
   plane_options.api.region = Region{options.region};
   plane_options.api.receipt_secret = receipt_secret(options, secrets);
 
+  auto opened_signer = EnvelopeSigner::open(options.memory ? std::string{} : options.data + "/certificates");
+  if (!opened_signer) throw StartFailure{kDamaged, opened_signer.error()};
+  EnvelopeSigner& signer = **opened_signer;
+  plane_options.api.certificate = signer.certificate() + signer.authority();
+  plane_options.api.certificate_path = signer.certificate_path();
+  plane_options.signer = &signer;
+  plane_options.signing_url = options.sns_signing_url;
+
   const int threads = options.threads > 0 ? options.threads : static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
   std::vector<DataLoop> data_loops;
   BrokerReport report{broker, clock};

@@ -18,7 +18,8 @@ class Payloads {
   /// The bytes of the record at this position; nullopt if it cannot be read.
   virtual std::optional<std::string> record(LogPosition position) = 0;
   /// Signature and certificate of an envelope on a standard topic; views live until the next call. `unsubscribe_url` is
-  /// filled in by the caller. The default has no key: an empty signature.
+  /// filled in by the caller, and the host of a certificate's URL that begins with a slash. The default has no key: an
+  /// empty signature.
   virtual topic::EnvelopeSignature sign(const engine::EnvelopeOf& envelope, const message::ContentView& content) {
     (void)content;
     return {envelope.signature_version == 2 ? "2" : "1", "", "", ""};

@@ -81,11 +81,17 @@ class MessageWriter {
     const std::string sequence_number = of.sequence_number ? of.sequence_number->str() : std::string();
     topic::EnvelopeFields fields{topic_arn, sequence_number, std::nullopt};
     std::string unsubscribe_url;
+    std::string certificate_url;
     if (!of.sequence_number) {
       auto signature = call_.payloads.sign(of, content);
       unsubscribe_url = call_.context.base_url + "/?Action=Unsubscribe&SubscriptionArn=" +
                         topic::subscription_arn(of.topic->view(), of.subscription).str();
       signature.unsubscribe_url = unsubscribe_url;
+      if (signature.signing_cert_url.starts_with('/')) {
+        certificate_url = call_.context.base_url;
+        certificate_url += signature.signing_cert_url;
+        signature.signing_cert_url = certificate_url;
+      }
       fields.signature = signature;
     }
     std::string& envelope = texts_.emplace_back();
