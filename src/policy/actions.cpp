@@ -26,25 +26,60 @@ constexpr std::array kBatches = {
 };
 
 constexpr std::array<std::string_view, 12> kOwnerOnly = {
-    "sqs:AddPermission",    "sqs:CancelMessageMoveTask", "sqs:CreateQueue", "sqs:DeleteQueue",
-    "sqs:ListMessageMoveTasks", "sqs:ListQueues",        "sqs:ListQueueTags", "sqs:RemovePermission",
-    "sqs:SetQueueAttributes", "sqs:StartMessageMoveTask", "sqs:TagQueue",    "sqs:UntagQueue",
+    "sqs:AddPermission",
+    "sqs:CancelMessageMoveTask",
+    "sqs:CreateQueue",
+    "sqs:DeleteQueue",
+    "sqs:ListMessageMoveTasks",
+    "sqs:ListQueues",
+    "sqs:ListQueueTags",
+    "sqs:RemovePermission",
+    "sqs:SetQueueAttributes",
+    "sqs:StartMessageMoveTask",
+    "sqs:TagQueue",
+    "sqs:UntagQueue",
 };
 
 constexpr std::array<std::string_view, 13> kTopicActions = {
-    "sns:AddPermission",      "sns:DeleteTopic",         "sns:GetDataProtectionPolicy", "sns:GetTopicAttributes",
-    "sns:ListSubscriptionsByTopic", "sns:ListTagsForResource", "sns:Publish",           "sns:PutDataProtectionPolicy",
-    "sns:RemovePermission",   "sns:SetTopicAttributes",  "sns:Subscribe",               "sns:Receive",
+    "sns:AddPermission",
+    "sns:DeleteTopic",
+    "sns:GetDataProtectionPolicy",
+    "sns:GetTopicAttributes",
+    "sns:ListSubscriptionsByTopic",
+    "sns:ListTagsForResource",
+    "sns:Publish",
+    "sns:PutDataProtectionPolicy",
+    "sns:RemovePermission",
+    "sns:SetTopicAttributes",
+    "sns:Subscribe",
+    "sns:Receive",
     "sns:PublishBatch",
 };
 
 constexpr std::array<std::string_view, 23> kQueueActions = {
-    "sqs:AddPermission",      "sqs:CancelMessageMoveTask", "sqs:ChangeMessageVisibility", "sqs:ChangeMessageVisibilityBatch",
-    "sqs:CreateQueue",        "sqs:DeleteMessage",         "sqs:DeleteMessageBatch",      "sqs:DeleteQueue",
-    "sqs:GetQueueAttributes", "sqs:GetQueueUrl",           "sqs:ListDeadLetterSourceQueues", "sqs:ListMessageMoveTasks",
-    "sqs:ListQueueTags",      "sqs:ListQueues",            "sqs:PurgeQueue",              "sqs:ReceiveMessage",
-    "sqs:RemovePermission",   "sqs:SendMessage",           "sqs:SendMessageBatch",        "sqs:SetQueueAttributes",
-    "sqs:StartMessageMoveTask", "sqs:TagQueue",            "sqs:UntagQueue",
+    "sqs:AddPermission",
+    "sqs:CancelMessageMoveTask",
+    "sqs:ChangeMessageVisibility",
+    "sqs:ChangeMessageVisibilityBatch",
+    "sqs:CreateQueue",
+    "sqs:DeleteMessage",
+    "sqs:DeleteMessageBatch",
+    "sqs:DeleteQueue",
+    "sqs:GetQueueAttributes",
+    "sqs:GetQueueUrl",
+    "sqs:ListDeadLetterSourceQueues",
+    "sqs:ListMessageMoveTasks",
+    "sqs:ListQueueTags",
+    "sqs:ListQueues",
+    "sqs:PurgeQueue",
+    "sqs:ReceiveMessage",
+    "sqs:RemovePermission",
+    "sqs:SendMessage",
+    "sqs:SendMessageBatch",
+    "sqs:SetQueueAttributes",
+    "sqs:StartMessageMoveTask",
+    "sqs:TagQueue",
+    "sqs:UntagQueue",
 };
 
 }  // namespace
@@ -61,11 +96,13 @@ bool is_owner_only(std::string_view action) {
 }
 
 bool is_topic_policy_action(std::string_view action) {
-  return std::ranges::any_of(kTopicActions, [&](std::string_view known) { return glob_match_ignoring_case(action, known); });
+  return std::ranges::any_of(kTopicActions,
+                             [&](std::string_view known) { return glob_match_ignoring_case(action, known); });
 }
 
 bool is_queue_policy_action(std::string_view action) {
-  return std::ranges::any_of(kQueueActions, [&](std::string_view known) { return glob_match_ignoring_case(action, known); });
+  return std::ranges::any_of(kQueueActions,
+                             [&](std::string_view known) { return glob_match_ignoring_case(action, known); });
 }
 
 }  // namespace fanfare::policy

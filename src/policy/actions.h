@@ -1,7 +1,8 @@
 // What the engine of policies must know about the services' action names.
 //
 // Rule 1: action names are compared without regard to case and carry their service: "sqs:SendMessage".
-// Source: [SQS access policy language, limits of custom policies], [SNS API permissions reference], [SQS batch actions].
+// Source: [SQS access policy language, limits of custom policies], [SNS API permissions reference], [SQS batch
+// actions].
 #pragma once
 
 #include <string_view>

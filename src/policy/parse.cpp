@@ -5,15 +5,14 @@
 #include <array>
 #include <utility>
 
+#include "policy/actions.h"
 #include "policy/policy.h"
 #include "wire/json/value.h"
 
 namespace fanfare::policy {
 namespace json = wire::json;
 
-std::string Error::message() const {
-  return statement ? fmt::format("statement {}: {}", *statement, detail) : detail;
-}
+std::string Error::message() const { return statement ? fmt::format("statement {}: {}", *statement, detail) : detail; }
 
 namespace {
 
@@ -30,17 +29,28 @@ constexpr std::array kOperators = {
     OperatorName{"StringNotEqualsIgnoreCase", Base::StringEqualsIgnoreCase, true},
     OperatorName{"StringLike", Base::StringLike, false},
     OperatorName{"StringNotLike", Base::StringLike, true},
+    OperatorName{"NumericEquals", Base::NumericEquals, false},
+    OperatorName{"NumericNotEquals", Base::NumericEquals, true},
+    OperatorName{"NumericLessThan", Base::NumericLessThan, false},
+    OperatorName{"NumericLessThanEquals", Base::NumericLessThanEquals, false},
+    OperatorName{"NumericGreaterThan", Base::NumericGreaterThan, false},
+    OperatorName{"NumericGreaterThanEquals", Base::NumericGreaterThanEquals, false},
+    OperatorName{"DateEquals", Base::DateEquals, false},
+    OperatorName{"DateNotEquals", Base::DateEquals, true},
+    OperatorName{"DateLessThan", Base::DateLessThan, false},
+    OperatorName{"DateLessThanEquals", Base::DateLessThanEquals, false},
+    OperatorName{"DateGreaterThan", Base::DateGreaterThan, false},
+    OperatorName{"DateGreaterThanEquals", Base::DateGreaterThanEquals, false},
+    OperatorName{"Bool", Base::Bool, false},
+    OperatorName{"BinaryEquals", Base::BinaryEquals, false},
+    OperatorName{"IpAddress", Base::IpAddress, false},
+    OperatorName{"NotIpAddress", Base::IpAddress, true},
     OperatorName{"ArnEquals", Base::ArnLike, false},
     OperatorName{"ArnLike", Base::ArnLike, false},
     OperatorName{"ArnNotEquals", Base::ArnLike, true},
     OperatorName{"ArnNotLike", Base::ArnLike, true},
-    OperatorName{"Bool", Base::Bool, false},
     OperatorName{"Null", Base::Null, false},
 };
-constexpr std::array<std::string_view, 15> kOperatorsToCome = {
-    "NumericEquals", "NumericNotEquals", "NumericLessThan", "NumericLessThanEquals", "NumericGreaterThan",
-    "NumericGreaterThanEquals", "DateEquals", "DateNotEquals", "DateLessThan", "DateLessThanEquals", "DateGreaterThan",
-    "DateGreaterThanEquals", "BinaryEquals", "IpAddress", "NotIpAddress"};
 constexpr std::string_view kIfExists = "IfExists";
 
 bool is_account(std::string_view text) {
@@ -61,7 +71,8 @@ class PolicyParser {
 
   Result<Policy, Error> run() {
     if (text_.size() > Policy::kBytesMax)
-      return fail(ErrorKind::TooLarge, fmt::format("the policy has {} bytes, {} are accepted", text_.size(), Policy::kBytesMax));
+      return fail(ErrorKind::TooLarge,
+                  fmt::format("the policy has {} bytes, {} are accepted", text_.size(), Policy::kBytesMax));
     auto document = json::parse(text_, {.depth_max = 16, .duplicate_keys = json::DuplicateKeys::Reject});
     if (!document) {
       const bool twice = document.error().reason == json::Reason::DuplicateKey;
@@ -82,6 +93,7 @@ class PolicyParser {
         if (version != "2012-10-17" && version != "2008-10-17")
           return set(ErrorKind::BadValue, "Version must be \"2012-10-17\" or \"2008-10-17\"");
         variables_ = version == "2012-10-17";
+        policy_.of_2012_ = variables_;
       } else if (member.key == "Id") {
         const auto id = member.value.as_string();
         if (!id) return set(ErrorKind::WrongType, "Id must be a string");
@@ -124,26 +136,26 @@ class PolicyParser {
           return set(ErrorKind::BadValue, "Effect must be \"Allow\" or \"Deny\", spelled so");
         statement.effect = effect == "Allow" ? Effect::Allow : Effect::Deny;
         has_effect = true;
-      } else if (key == "Principal") {
+      } else if (key == "Principal" || key == "NotPrincipal") {
         if (kind_ == PolicyKind::Identity)
-          return set(ErrorKind::UnknownElement, "an identity's policy has no Principal");
-        if (!read_principals(value, statement)) return false;
+          return set(ErrorKind::UnknownElement, fmt::format("an identity's policy has no {}", key));
+        if (has_principal)
+          return set(ErrorKind::ConflictingElements, "Principal and NotPrincipal cannot stand together");
+        statement.not_principal = key == "NotPrincipal";
+        if (!read_principals(value, statement, key)) return false;
         has_principal = true;
-      } else if (key == "NotPrincipal") {
-        return set(ErrorKind::UnsupportedElement, "NotPrincipal is not supported");
       } else if (key == "Action" || key == "NotAction") {
         if (has_action) return set(ErrorKind::ConflictingElements, "Action and NotAction cannot stand together");
         if (!read_strings(value, key, statement.actions)) return false;
         for (const std::string& action : statement.actions)
-          if (action != "*" && action.find(':') == std::string::npos)
-            return set(ErrorKind::BadValue, fmt::format("the action \"{}\" has no service before a colon", action));
+          if (!check_action(action, key)) return false;
         statement.not_action = key == "NotAction";
         has_action = true;
       } else if (key == "Resource" || key == "NotResource") {
         if (has_resource) return set(ErrorKind::ConflictingElements, "Resource and NotResource cannot stand together");
         if (!read_strings(value, key, statement.resources)) return false;
         for (const std::string& resource : statement.resources)
-          if (!without_variable(resource, key)) return false;
+          if (!read_resource(resource, key, statement)) return false;
         statement.not_resource = key == "NotResource";
         has_resource = true;
       } else if (key == "Condition") {
@@ -154,34 +166,77 @@ class PolicyParser {
     }
     if (!has_effect) return set(ErrorKind::MissingElement, "the statement has no Effect");
     if (kind_ == PolicyKind::Resource && !has_principal)
-      return set(ErrorKind::MissingElement, "the statement has no Principal");
-    if (!has_action) return set(ErrorKind::MissingElement, "the statement has no Action");
+      return set(ErrorKind::MissingElement, "the statement has no Principal or NotPrincipal");
+    if (!has_action) return set(ErrorKind::MissingElement, "the statement has no Action or NotAction");
     if (!has_resource) {
       // A resource's policy may leave it out: it can only mean that resource.
-      if (kind_ == PolicyKind::Identity) return set(ErrorKind::MissingElement, "the statement has no Resource");
+      if (kind_ == PolicyKind::Identity)
+        return set(ErrorKind::MissingElement, "the statement has no Resource or NotResource");
       statement.resources.emplace_back("*");
+      if (!read_resource("*", "Resource", statement)) return false;
     }
     policy_.statements_.push_back(std::move(statement));
     index_.reset();
     return true;
   }
 
-  bool read_principals(const json::Value& value, Statement& statement) {
+  bool check_action(std::string_view action, std::string_view element) {
+    if (action == "*") return true;
+    const std::size_t colon = action.find(':');
+    if (colon == std::string_view::npos || colon == 0 || colon + 1 == action.size())
+      return set(
+          ErrorKind::BadValue,
+          fmt::format("{}: \"{}\" is no action such as \"sqs:SendMessage\", \"sqs:*\" or \"*\"", element, action));
+    const auto bad = std::ranges::find_if(action, [](char c) {
+      return !((c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == ':' || c == '-' ||
+               c == '*' || c == '?');
+    });
+    if (bad != action.end() || action.find(':', colon + 1) != std::string_view::npos)
+      return set(ErrorKind::BadValue, fmt::format("{}: \"{}\" has characters that no action has", element, action));
+    return true;
+  }
+
+  bool read_resource(std::string_view text, std::string_view element, Statement& statement) {
+    if (!text.starts_with("arn:") && !text.starts_with('*'))
+      return set(ErrorKind::BadValue, fmt::format("{}: \"{}\" must be in ARN format or \"*\"", element, text));
+    std::string problem;
+    auto pattern = Pattern::parse(text, Pattern::Syntax::Glob, variables_, problem);
+    if (!pattern) return set(ErrorKind::BadVariable, fmt::format("{}: {}", element, problem));
+    if (pattern->has_variables()) {
+      // Only behind the fifth colon, which is that of no variable. [IAM policy variables]
+      const Pattern::Piece& first = pattern->pieces().front();
+      if (first.variable || std::count(first.text.begin(), first.text.end(), ':') < 5)
+        return set(ErrorKind::BadVariable,
+                   fmt::format("{}: in \"{}\" a variable stands before the fifth colon", element, text));
+    }
+    statement.resource_patterns.push_back(std::move(*pattern));
+    return true;
+  }
+
+  bool read_principals(const json::Value& value, Statement& statement, std::string_view element) {
+    using Kind = PrincipalPattern::Kind;
     if (value.as_string() == "*") {
-      statement.principals.push_back({PrincipalPattern::Kind::Anyone, "*"});
+      statement.principals.push_back({Kind::Anyone, "*"});
       return true;
     }
     if (!value.is_object() || value.size() == 0)
-      return set(ErrorKind::BadPrincipal, "Principal must be \"*\" or an object such as {\"AWS\":\"123456789012\"}");
+      return set(ErrorKind::BadPrincipal,
+                 fmt::format("{} must be \"*\" or an object such as {{\"AWS\":\"123456789012\"}}", element));
     for (const auto& [key, names] : value.members()) {
       std::vector<std::string> texts;
       if (key != "AWS" && key != "Service" && key != "Federated" && key != "CanonicalUser")
-        return set(ErrorKind::BadPrincipal, fmt::format("\"{}\" is no kind of principal; AWS and Service are", key));
-      if (!read_strings(names, "Principal", texts)) return false;
-      if (key == "Federated" || key == "CanonicalUser")
-        return set(ErrorKind::UnsupportedElement, fmt::format("principals of the kind {} are not supported", key));
-      for (std::string& text : texts)
-        if (!read_principal(key == "Service", std::move(text), statement)) return false;
+        return set(ErrorKind::BadPrincipal,
+                   fmt::format("\"{}\" is no kind of principal; AWS, Service, Federated and CanonicalUser are", key));
+      if (!read_strings(names, element, texts)) return false;
+      for (std::string& text : texts) {
+        if (key == "Federated" || key == "CanonicalUser") {
+          if (text.find_first_of("*?") != std::string::npos)
+            return set(ErrorKind::BadPrincipal, fmt::format("the principal \"{}\" has a wildcard", text));
+          statement.principals.push_back({key == "Federated" ? Kind::Federated : Kind::Canonical, std::move(text)});
+        } else if (!read_principal(key == "Service", std::move(text), statement)) {
+          return false;
+        }
+      }
     }
     return true;
   }
@@ -193,7 +248,8 @@ class PolicyParser {
       return true;
     }
     if (text.find_first_of("*?") != std::string::npos)
-      return set(ErrorKind::BadPrincipal, fmt::format("the principal \"{}\" has a wildcard inside; only \"*\" alone is one", text));
+      return set(ErrorKind::BadPrincipal,
+                 fmt::format("the principal \"{}\" has a wildcard inside; only \"*\" alone is one", text));
     if (service) {
       if (text.find('.') == std::string::npos || text.find(':') != std::string::npos)
         return set(ErrorKind::BadPrincipal, fmt::format("\"{}\" is no service such as \"sns.amazonaws.com\"", text));
@@ -208,7 +264,8 @@ class PolicyParser {
       statement.principals.push_back({Kind::Arn, std::move(text)});
       return true;
     }
-    for (const std::string_view prefix : {"arn:aws:iam::", "arn:aws:sts::"}) {
+    for (const std::string_view prefix : {"arn:aws:iam::", "arn:aws:sts::", "arn:aws-cn:iam::", "arn:aws-cn:sts::",
+                                          "arn:aws-us-gov:iam::", "arn:aws-us-gov:sts::"}) {
       if (!text.starts_with(prefix)) continue;
       const std::string_view rest = std::string_view{text}.substr(prefix.size());
       if (rest.size() < 14 || !is_account(rest.substr(0, 12)) || rest[12] != ':') break;
@@ -222,8 +279,7 @@ class PolicyParser {
       statement.principals.push_back({Kind::Arn, std::move(text)});
       return true;
     }
-    return set(ErrorKind::BadPrincipal,
-               fmt::format("\"{}\" is no account, user, role or session", text));
+    return set(ErrorKind::BadPrincipal, fmt::format("\"{}\" is no account, user, role or session", text));
   }
 
   bool read_conditions(const json::Value& value, Statement& statement) {
@@ -234,7 +290,8 @@ class PolicyParser {
       if (!keys.is_object() || keys.size() == 0)
         return set(ErrorKind::WrongType, fmt::format("the condition {} must be an object of keys and values", name));
       for (const auto& [key, values] : keys.members()) {
-        Condition condition{op, name, key, {}};
+        Condition condition{op, name, key, key_of(key), {}};
+        if (key.empty()) return set(ErrorKind::BadValue, fmt::format("the condition {} has an empty key", name));
         if (!read_condition_values(values, condition)) return false;
         statement.conditions.push_back(std::move(condition));
       }
@@ -244,62 +301,117 @@ class PolicyParser {
 
   bool read_operator(std::string_view name, ConditionOperator& op) {
     std::string_view rest = name;
+    if (rest.starts_with("ForAllValues:")) {
+      op.quantifier = ConditionOperator::Quantifier::ForAllValues;
+      rest.remove_prefix(13);
+    } else if (rest.starts_with("ForAnyValue:")) {
+      op.quantifier = ConditionOperator::Quantifier::ForAnyValue;
+      rest.remove_prefix(12);
+    }
     if (rest.ends_with(kIfExists)) {
       rest.remove_suffix(kIfExists.size());
       op.if_exists = true;
     }
     for (const OperatorName& known : kOperators) {
       if (known.name != rest) continue;
-      if (known.base == Base::Null && op.if_exists) break;
+      if (known.base == Base::Null && (op.if_exists || op.quantifier != ConditionOperator::Quantifier::None)) break;
       op.base = known.base;
       op.negated = known.negated;
       return true;
     }
-    const bool set_operator = rest.starts_with("ForAllValues:") || rest.starts_with("ForAnyValue:");
-    if (set_operator) rest.remove_prefix(rest.find(':') + 1);
-    for (const std::string_view later : kOperatorsToCome)
-      if (rest == later) return set(ErrorKind::UnsupportedOperator, fmt::format("the condition operator \"{}\" is not supported", name));
-    for (const OperatorName& known : kOperators)
-      if (set_operator && known.name == rest)
-        return set(ErrorKind::UnsupportedOperator, fmt::format("the condition operator \"{}\" is not supported", name));
     return set(ErrorKind::UnknownOperator, fmt::format("there is no condition operator \"{}\"", name));
   }
 
   // Conditions take numbers and booleans where texts are meant: {"Bool":{"aws:SecureTransport":false}}.
   bool read_condition_values(const json::Value& value, Condition& condition) {
     const auto add = [&](const json::Value& item) {
+      std::string written;
       if (const auto text = item.as_string()) {
-        condition.values.emplace_back(*text);
+        written = *text;
       } else if (const auto boolean = item.as_bool()) {
-        condition.values.emplace_back(*boolean ? "true" : "false");
+        written = *boolean ? "true" : "false";
       } else if (const auto number = item.number_text()) {
-        condition.values.emplace_back(*number);
+        written = *number;
       } else {
         return set(ErrorKind::WrongType, fmt::format("the value of the condition key \"{}\" must be text, not {}",
                                                      condition.key, json::describe(item.kind())));
       }
-      return without_variable(condition.values.back(), condition.key);
+      return add_condition_value(condition, std::move(written));
     };
-    if (value.is_array()) {
-      if (value.size() == 0)
-        return set(ErrorKind::BadValue, fmt::format("the condition key \"{}\" has no value", condition.key));
-      for (const json::Value& item : value.items())
-        if (!add(item)) return false;
-    } else if (!add(value)) {
-      return false;
+    if (!value.is_array()) return add(value);
+    if (value.size() == 0)
+      return set(ErrorKind::BadValue, fmt::format("the condition key \"{}\" has no value", condition.key));
+    for (const json::Value& item : value.items())
+      if (!add(item)) return false;
+    return true;
+  }
+
+  bool add_condition_value(Condition& condition, std::string text) {
+    const auto bad = [&](std::string_view wanted) {
+      return set(ErrorKind::BadValue,
+                 fmt::format("{} compares with {}; \"{}\" is none", condition.operator_name, wanted, text));
+    };
+    ConditionValue value;
+    switch (condition.op.base) {
+      case Base::NumericEquals:
+      case Base::NumericLessThan:
+      case Base::NumericLessThanEquals:
+      case Base::NumericGreaterThan:
+      case Base::NumericGreaterThanEquals: {
+        const auto number = parse_number(text);
+        if (!number) return bad("a number such as 10 or 1.5");
+        value.read = *number;
+        break;
+      }
+      case Base::DateEquals:
+      case Base::DateLessThan:
+      case Base::DateLessThanEquals:
+      case Base::DateGreaterThan:
+      case Base::DateGreaterThanEquals: {
+        const auto date = parse_date(text);
+        if (!date) return bad("a time such as 2026-11-30T10:59:45Z, or seconds since 1970");
+        value.read = *date;
+        break;
+      }
+      case Base::IpAddress: {
+        const auto network = parse_network(text);
+        if (!network) return bad("an address or network such as 203.0.113.0/24 or 2001:db8::/32");
+        value.read = *network;
+        break;
+      }
+      case Base::BinaryEquals: {
+        auto bytes = decode_base64(text);
+        if (!bytes) return bad("base64 text");
+        value.read = std::move(*bytes);
+        break;
+      }
+      case Base::Null:
+        if (!equal_ignoring_case(text, "true") && !equal_ignoring_case(text, "false"))
+          return bad("\"true\" or \"false\"");
+        break;
+      case Base::StringEquals:
+      case Base::StringEqualsIgnoreCase:
+      case Base::StringLike:
+      case Base::Bool:
+      case Base::ArnLike: {
+        const bool glob = condition.op.base == Base::StringLike || condition.op.base == Base::ArnLike;
+        std::string problem;
+        auto pattern =
+            Pattern::parse(text, glob ? Pattern::Syntax::Glob : Pattern::Syntax::Literal, variables_, problem);
+        if (!pattern)
+          return set(ErrorKind::BadVariable, fmt::format("{} {}: {}", condition.operator_name, condition.key, problem));
+        const bool fixed = !pattern->has_variables();
+        if (condition.op.base == Base::Bool && fixed && !equal_ignoring_case(text, "true") &&
+            !equal_ignoring_case(text, "false"))
+          return bad("\"true\" or \"false\"");
+        if (condition.op.base == Base::ArnLike && fixed && text != "*" && std::count(text.begin(), text.end(), ':') < 5)
+          return bad("an ARN of six parts");
+        value.read = std::move(*pattern);
+        break;
+      }
     }
-    if (condition.op.base == Base::ArnLike) {
-      for (const std::string& text : condition.values)
-        if (text != "*" && std::count(text.begin(), text.end(), ':') < 5)
-          return set(ErrorKind::BadValue, fmt::format("{} compares ARNs, and \"{}\" has not their six parts",
-                                                      condition.operator_name, text));
-    }
-    if (condition.op.base == Base::Bool || condition.op.base == Base::Null) {
-      for (const std::string& text : condition.values)
-        if (!glob_match_ignoring_case("true", text) && !glob_match_ignoring_case("false", text))
-          return set(ErrorKind::BadValue, fmt::format("{} compares with \"true\" or \"false\", not with \"{}\"",
-                                                      condition.operator_name, text));
-    }
+    value.text = std::move(text);
+    condition.values.push_back(std::move(value));
     return true;
   }
 
@@ -318,12 +430,6 @@ class PolicyParser {
     return true;
   }
 
-  // In a document of 2008 "${" is literal text; in one of 2012 it would be a variable, which must not be read literally.
-  bool without_variable(std::string_view text, std::string_view element) {
-    if (!variables_ || text.find("${") == std::string_view::npos) return true;
-    return set(ErrorKind::UnsupportedElement, fmt::format("policy variables are not supported: \"{}\" in {}", text, element));
-  }
-
   bool set(ErrorKind kind, std::string detail) {
     error_ = Error{kind, index_, std::move(detail)};
     return false;
@@ -339,5 +445,48 @@ class PolicyParser {
 };
 
 Result<Policy, Error> Policy::parse(std::string_view json, PolicyKind kind) { return PolicyParser(json, kind).run(); }
+
+namespace {
+
+Result<Success, Error> too_large(std::size_t count, std::string_view what, std::size_t count_max) {
+  return Error{ErrorKind::TooLarge, std::nullopt,
+               fmt::format("the policy has {} {}, {} are accepted", count, what, count_max)};
+}
+
+template <class InScope>
+Result<Success, Error> check_actions(const Policy& policy, InScope in_scope) {
+  const auto statements = policy.statements();
+  for (std::size_t i = 0; i < statements.size(); ++i)
+    for (const std::string& action : statements[i].actions)
+      if (!in_scope(action))
+        return Error{ErrorKind::OutOfScope, i,
+                     fmt::format("the action \"{}\" is none of this kind of resource", action)};
+  return Success{};
+}
+
+std::size_t principals_of(const Policy& policy) {
+  std::size_t count = 0;
+  for (const Statement& statement : policy.statements()) count += statement.principals.size();
+  return count;
+}
+
+}  // namespace
+
+Result<Success, Error> check_queue_policy(const Policy& policy, std::size_t bytes) {
+  if (bytes > 8'192) return too_large(bytes, "bytes", 8'192);
+  if (policy.statements().size() > 20) return too_large(policy.statements().size(), "statements", 20);
+  if (const auto count = principals_of(policy); count > 50) return too_large(count, "principals", 50);
+  std::size_t conditions = 0;
+  for (const Statement& statement : policy.statements()) conditions += statement.conditions.size();
+  if (conditions > 10) return too_large(conditions, "conditions", 10);
+  return check_actions(policy, is_queue_policy_action);
+}
+
+Result<Success, Error> check_topic_policy(const Policy& policy, std::size_t bytes) {
+  if (bytes > 30'720) return too_large(bytes, "bytes", 30'720);
+  if (policy.statements().size() > 100) return too_large(policy.statements().size(), "statements", 100);
+  if (const auto count = principals_of(policy); count > 200) return too_large(count, "principals", 200);
+  return check_actions(policy, is_topic_policy_action);
+}
 
 }  // namespace fanfare::policy

@@ -64,10 +64,12 @@ Result<json::Value, PermissionError> parsed(std::string_view document) {
 
 Result<std::string, PermissionError> add_permission(std::string_view document, std::string_view label,
                                                     std::span<const std::string_view> account_ids,
-                                                    std::span<const std::string_view> actions, std::string_view resource) {
+                                                    std::span<const std::string_view> actions,
+                                                    std::string_view resource) {
   const bool queue = resource.starts_with("arn:aws:sqs:");
   if (queue && actions.size() > kQueueActionsMax)
-    return PermissionError{Kind::TooManyActions, fmt::format("{} actions, {} are accepted", actions.size(), kQueueActionsMax)};
+    return PermissionError{Kind::TooManyActions,
+                           fmt::format("{} actions, {} are accepted", actions.size(), kQueueActionsMax)};
   std::vector<json::Value> names;
   for (const std::string_view action : actions) {
     const std::string known = (queue ? "sqs:" : "sns:") + std::string(action);

@@ -36,7 +36,8 @@ TEST(Permission, OnABareQueueItMakesTheDefaultDocument) {
 TEST(Permission, SeveralAccountsAndActionsStandInArrays) {
   const auto made = add("", "share", {"111122223333", "444455556666"}, {"SendMessage", "*"});
   ASSERT_TRUE(made);
-  EXPECT_NE(made->find(R"({"AWS":["arn:aws:iam::111122223333:root","arn:aws:iam::444455556666:root"]})"), std::string::npos)
+  EXPECT_NE(made->find(R"({"AWS":["arn:aws:iam::111122223333:root","arn:aws:iam::444455556666:root"]})"),
+            std::string::npos)
       << *made;
   EXPECT_NE(made->find(R"("Action":["SQS:SendMessage","SQS:*"])"), std::string::npos) << *made;
 }
@@ -51,8 +52,9 @@ TEST(Permission, AddingKeepsWhatIsThere) {
       << *after;
   const auto back = remove_permission(*after, "b");
   ASSERT_TRUE(back);
-  EXPECT_EQ(*back,
-            R"({"Id":"mine","Version":"2012-10-17","Statement":[{"Sid":"a","Effect":"Deny","Principal":"*","Action":"sqs:*"}]})");
+  EXPECT_EQ(
+      *back,
+      R"({"Id":"mine","Version":"2012-10-17","Statement":[{"Sid":"a","Effect":"Deny","Principal":"*","Action":"sqs:*"}]})");
   const auto none = remove_permission(*back, "a");
   ASSERT_TRUE(none);
   EXPECT_EQ(*none, "") << "the last statement takes the policy with it";
@@ -62,8 +64,9 @@ TEST(Permission, TopicsSpellTheirOwnService) {
   const std::string policy = default_topic_policy(kTopic, "000000000000");
   const auto made = add(policy, "share", {"111122223333"}, {"Publish"}, kTopic);
   ASSERT_TRUE(made);
-  EXPECT_TRUE(made->ends_with(R"(,{"Sid":"share","Effect":"Allow","Principal":{"AWS":"arn:aws:iam::111122223333:root"},)"
-                              R"("Action":"SNS:Publish","Resource":"arn:aws:sns:us-east-1:000000000000:doc-events"}]})"))
+  EXPECT_TRUE(
+      made->ends_with(R"(,{"Sid":"share","Effect":"Allow","Principal":{"AWS":"arn:aws:iam::111122223333:root"},)"
+                      R"("Action":"SNS:Publish","Resource":"arn:aws:sns:us-east-1:000000000000:doc-events"}]})"))
       << *made;
 }
 
