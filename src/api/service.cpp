@@ -251,6 +251,7 @@ Result<aws::Next, ApiError> Service::State::decode(const wire::http::Request& re
                  route.queue_path,
                  is_harmless_authority(request.authority) ? request.authority : std::string_view("localhost"),
                  info.secure || wire::http::equal_ignoring_case(head.forwarded_proto, "https"),
+                 head.trace_id,
                  *identity,
                  info.now,
                  info.secrets,

@@ -63,6 +63,7 @@ struct Call {
   std::string_view queue_path;  ///< the request's path if it names a queue: "/000000000000/work"; else empty
   std::string_view authority;   ///< "localhost:4566", checked to be harmless in a URL
   bool secure;
+  std::string_view trace_id;    ///< of the header X-Amzn-Trace-Id, unchecked; empty: none
   const Identity& identity;
   Timestamp now;
   Secrets& secrets;

@@ -106,6 +106,9 @@ Head::Head(const wire::http::Request& request) {
       case 13:
         if (equal_ignoring_case(name, "Authorization")) authorization = value;
         break;
+      case 15:
+        if (equal_ignoring_case(name, "X-Amzn-Trace-Id")) trace_id = value;
+        break;
       case 16:
         if (equal_ignoring_case(name, "Content-Encoding")) content_encoding = value;
         break;

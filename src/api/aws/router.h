@@ -31,6 +31,7 @@ struct Head {
   std::string_view authorization;
   std::string_view user_agent;
   std::string_view forwarded_proto;  ///< X-Forwarded-Proto, of a proxy that ends TLS
+  std::string_view trace_id;         ///< X-Amzn-Trace-Id, of a client that is traced
 };
 
 struct Route {

@@ -16,6 +16,9 @@ namespace {
 using aws::ApiError;
 using message::MessageAttribute;
 
+// A message's size does not count its trace header, so the header needs a limit of its own. Those in use have 100 bytes.
+constexpr std::size_t kTraceHeaderBytesMax = 1024;
+
 ApiError refused(std::string message) { return api_error(Error::InvalidParameterValue, std::move(message)); }
 
 bool starts_with_ignoring_case(std::string_view text, std::string_view lower) {
@@ -118,9 +121,17 @@ Result<std::string_view, ApiError> read_system_attributes(
     if (attribute->type != "String") {
       return refused("Message (system) attribute 'AWSTraceHeader' must be of type 'String'.");
     }
+    if (attribute->value.size() > kTraceHeaderBytesMax) {
+      return refused(fmt::format("Message (system) attribute 'AWSTraceHeader' can have at most {} bytes.",
+                                 kTraceHeaderBytesMax));
+    }
     trace_header = attribute->value;
   }
   return trace_header;
+}
+
+bool is_trace_header(std::string_view text) {
+  return !text.empty() && text.size() <= kTraceHeaderBytesMax && !aws::forbidden_character(text);
 }
 
 std::array<std::uint8_t, 16> attributes_md5(std::span<const MessageAttribute> sorted) {

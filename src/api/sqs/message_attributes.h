@@ -23,6 +23,9 @@ Result<std::span<const message::MessageAttribute>, aws::ApiError> read_message_a
 Result<std::string_view, aws::ApiError> read_system_attributes(
     const wire::aws::Map<model::MessageSystemAttributeValue>& given);
 
+/// Whether the text can be a message's trace header: 1 to 1,024 bytes of characters that a message may hold.
+bool is_trace_header(std::string_view text);
+
 /// MD5 over attributes that stand in the order of their names: of each the sizes and texts of name and type, 1 (String,
 /// Number) or 2 (Binary), and the value. [SQS message metadata, calculating the MD5]
 std::array<std::uint8_t, 16> attributes_md5(std::span<const message::MessageAttribute> sorted);

@@ -62,9 +62,14 @@ std::string_view reason_of_redrive_allow_policy(SettingError error) {
   return "Redrive allow policy is not valid.";
 }
 
-/// Stores a value that a setting's parse() accepts; false if it refuses.
+/// Stores a value that a setting's parse() accepts; false if it refuses. An empty text stands for the default.
+/// [quirk: empty-means-default]
 template <class Setting>
 bool set(std::optional<Setting>& to, std::string_view text) {
+  if (text.empty()) {
+    to = Setting();
+    return true;
+  }
   const auto setting = Setting::parse(text);
   if (setting) to = *setting;
   return setting.has_value();
@@ -135,7 +140,13 @@ Result<queue::AttributeChanges, ApiError> read_attributes(const wire::aws::Map<w
   for (const auto& [key, value] : given) {
     const auto name = parse_queue_attribute_name(key.view());
     if (!name) return unknown_attribute(key.view());
+    if (!value.has_value()) return invalid_attribute(key.view());  // a form's Attribute.1.Name without its Value
     if (auto error = read_attribute(*name, value.view(), changes, context)) return *std::move(error);
+  }
+  if (changes.managed_encryption == true && changes.kms_master_key_id && !changes.kms_master_key_id->empty()) {
+    return api_error(Error::InvalidAttributeName,
+                     "You can use one type of server-side encryption (SSE) at one time. You can either enable KMS SSE "
+                     "or SQS SSE.");
   }
   return changes;
 }

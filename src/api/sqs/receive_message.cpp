@@ -37,7 +37,7 @@ std::optional<ApiError> select_system_attributes(const wire::aws::List<wire::aws
 
 void select_message_attributes(const wire::aws::List<wire::aws::Text>& names, ReplyContext& context) {
   for (const wire::aws::Text& name : names) {
-    if (name.view() == "All" || name.view() == ".*") {
+    if (name.view() == "All" || name.view() == ".*" || name.view() == "*") {
       context.all_message_attributes = true;
       context.message_attributes.clear();
       return;

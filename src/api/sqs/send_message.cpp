@@ -54,7 +54,11 @@ std::optional<ApiError> read_message(const Given& in, Call& call, engine::Outgoi
     digests.attributes = attributes_md5(content.attributes);
     content.attributes_md5 = *digests.attributes;
   }
-  if (!content.trace_header.empty()) digests.system_attributes = trace_header_md5(content.trace_header);
+  if (!content.trace_header.empty()) {
+    digests.system_attributes = trace_header_md5(content.trace_header);
+  } else if (is_trace_header(call.trace_id)) {  // no digest: the caller did not give it as an attribute
+    content.trace_header = call.trace_id;
+  }
   message.id = MessageId{Uuid::from_random(call.secrets.bytes16())};
   return std::nullopt;
 }

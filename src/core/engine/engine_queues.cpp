@@ -166,6 +166,8 @@ void EngineCore::run(const Caller& caller, const DescribeQueue& command) {
 void EngineCore::run(const Caller& caller, const ChangeQueue& command) {
   QueueState* queue = queue_for(caller, command.queue, "sqs:SetQueueAttributes", true);
   if (queue == nullptr) return;
+  if (command.attributes.fifo && !queue->settings.fifo)  // a standard queue does not know the attribute, whatever its value
+    return reply(caller.id, error(Code::FifoAttributeOnStandardQueue, queue::QueueAttribute::FifoQueue));
   if (command.attributes.fifo && *command.attributes.fifo != queue->settings.fifo)
     return reply(caller.id, error(Code::CannotChangeQueueType, queue::QueueAttribute::FifoQueue));
   queue::QueueSettings settings = queue::with_changes(queue->settings, command.attributes);

@@ -65,6 +65,16 @@ TEST_F(Forms, EveryKindOfMemberIsRead) {
   EXPECT_EQ(r.plain_tags[0].value.view(), "pv");
 }
 
+TEST_F(Forms, FlattenedListsMayBeWrittenWithMember) {
+  const auto r = read("NameElement.member.1=a&NameElement.member.2=b&Tag.member.1.Key=k&Tag.member.1.Value=v&Item.member.1.Id=x");
+  ASSERT_EQ(r.names.size(), 2u);
+  EXPECT_EQ(r.names[1].view(), "b");
+  ASSERT_EQ(r.tags.size(), 1u);
+  EXPECT_EQ(r.tags[0].value.view(), "v");
+  ASSERT_EQ(r.items.size(), 1u);
+  EXPECT_EQ(r.items[0].id.view(), "x");
+}
+
 TEST_F(Forms, ElementsMayComeInAnyOrderAndWithGaps) {
   const auto r = read(
       "Item.10.Id=ten&Item.2.Delay=2&NameElement.3=c&Item.10.Delay=10&NameElement.1=a&Item.2.Id=two&NameElement.02=b");

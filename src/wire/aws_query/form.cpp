@@ -133,6 +133,12 @@ class Walk {
     if (!shape.flattened && take_segment(path) != shape.element_name) return std::nullopt;
     std::string_view rest = path;
     std::uint32_t index = index_of(take_segment(rest));
+    if (index == 0 && shape.flattened && path.starts_with("member.")) {
+      // Clients that do not know that the list is flattened: "AttributeName.member.1=All".
+      path.remove_prefix(std::string_view("member.").size());
+      rest = path;
+      index = index_of(take_segment(rest));
+    }
     if (index == 0) {
       // A flattened list of one element may do without the number: "Attribute.Name=DelaySeconds&Attribute.Value=45".
       if (!shape.flattened) return std::nullopt;
