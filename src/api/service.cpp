@@ -264,7 +264,7 @@ Result<aws::Next, ApiError> Service::State::decode(const wire::http::Request& re
   if (next && *next == aws::Next::Engine) {
     command.caller.id = info.caller;
     command.caller.principal = identity->principal;
-    command.caller.identity = policy::Verdict::Allow;
+    command.caller.identity = identity->policies;
     name_context(head, info, route);
   }
   return next;
@@ -312,7 +312,10 @@ Encoded Service::encode(const ReplyContext& context, const engine::Reply& reply,
   if (const auto* error = std::get_if<engine::TopicError>(&reply.body)) return refuse(sns::api_error(*error, context));
   if (const auto* error = std::get_if<engine::AccessDenied>(&reply.body)) {
     const std::string_view who = context.principal.empty() ? state.default_root : context.principal;
-    return refuse(context.service == aws::Service::Sqs ? sqs::api_error(*error, who) : sns::api_error(*error, who));
+    encoded.refusal = error->why;
+    ApiError refused = context.service == aws::Service::Sqs ? sqs::api_error(*error, who) : sns::api_error(*error, who);
+    if (state.options.explains_refusals && !error->why.empty()) refused.message += " (" + error->why + ")";
+    return refuse(refused);
   }
   if (std::holds_alternative<engine::Unavailable>(reply.body)) {
     return refuse(aws::api_error(CommonError::ServiceUnavailable,

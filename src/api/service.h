@@ -41,6 +41,9 @@ struct ServiceOptions {
   std::string certificate_path;
   /// Bodies beyond this are refused with 413. A message of 1 MiB can need six times that in JSON escapes.
   std::size_t body_bytes_max = std::size_t{8} << 20;
+  /// Whether AccessDenied tells the caller which statement decided, and what the others miss. Development only: policies
+  /// are not for everybody to read.
+  bool explains_refusals = true;
 };
 
 /// What the shell knows about one request.
@@ -67,6 +70,8 @@ struct Decoded {
 
 struct Encoded {
   Outcome outcome;
+  /// Of a refused request: which statement decided, for the log. Empty for all others.
+  std::string refusal;
   /// Messages whose content could not be read; they are not in the answer. Hand them back with ReceiveUndelivered.
   std::vector<engine::ReceiptHandle> unreadable;
 };

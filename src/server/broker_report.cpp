@@ -167,7 +167,9 @@ std::string BrokerReport::state_json() {
   out.end_array().key("failed_deliveries").begin_array();
   for (const engine::FailedDelivery& one : failed) {
     out.begin_object().key("at").string(iso8601(one.at)).key("subscription").string(one.subscription_arn);
-    out.key("endpoint").string(one.endpoint).key("reason").string(text_of(one.reason)).key("redriven").boolean(one.redriven).end_object();
+    out.key("endpoint").string(one.endpoint).key("reason").string(text_of(one.reason)).key("redriven").boolean(one.redriven);
+    if (!one.why.empty()) out.key("why").string(one.why);
+    out.end_object();
   }
   out.end_array().key("long_polls").unsigned_integer(waiters).end_object();
   return text;

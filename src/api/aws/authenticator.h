@@ -12,7 +12,7 @@
 #include "base/ids.h"
 #include "base/result.h"
 #include "base/time.h"
-#include "policy/policy.h"
+#include "policy/authorize.h"
 #include "wire/aws_shape/shape.h"
 #include "wire/http/request.h"
 #include "wire/http/url.h"
@@ -36,6 +36,8 @@ struct Identity {
   policy::Principal principal;
   std::string_view user_id;  ///< STS UserId: the account id for a root
   std::string_view access_key;
+  /// What the identity may do by its own policies.
+  policy::IdentityPolicies policies{.unrestricted = true};
 };
 
 /// Not thread-safe: one a loop.
@@ -45,13 +47,6 @@ class Authenticator {
   /// Errors: the authentication errors of CommonError. `arena` keeps texts of the identity for the request's time.
   virtual Result<Identity, ApiError> authenticate(const wire::http::Request& request, const Credential& credential,
                                                   Timestamp now, wire::aws::Arena& arena) = 0;
-  /// What the identity's own policies say about an action on a resource; resource policies are the engine's part.
-  /// Asked once a request when decides() is true.
-  virtual policy::Verdict decide(const Identity& identity, std::string_view action, std::string_view resource_arn) {
-    (void)identity, (void)action, (void)resource_arn;
-    return policy::Verdict::Allow;
-  }
-  [[nodiscard]] virtual bool decides() const { return false; }
 };
 
 /// Development mode: every access key is accepted and acts as the root of the default account, a 12-digit one as the

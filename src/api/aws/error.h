@@ -8,6 +8,10 @@
 #include <string_view>
 #include <utility>
 
+namespace fanfare::engine {
+struct AccessDenied;
+}
+
 namespace fanfare::api::aws {
 
 /// How one kind of error looks on the wire. Static texts.
@@ -42,6 +46,7 @@ enum class CommonError : std::uint8_t {
   InvalidClientTokenId,
   SignatureDoesNotMatch,
   RequestExpired,
+  ExpiredToken,  ///< a session token beyond its end
   AccessDenied,
   InternalFailure,
   ServiceUnavailable,  ///< nothing is wrong with the request; try again
@@ -50,5 +55,8 @@ enum class CommonError : std::uint8_t {
 
 WireError wire_error(CommonError error);
 inline ApiError api_error(CommonError error, std::string message) { return {wire_error(error), std::move(message)}; }
+
+/// The end of AWS's sentence on a refusal: ` because no resource-based policy allows the sqs:SendMessage action`.
+std::string refusal_text(const engine::AccessDenied& error, std::string_view action);
 
 }  // namespace fanfare::api::aws

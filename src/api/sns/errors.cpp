@@ -163,9 +163,8 @@ ApiError api_error(const engine::AccessDenied& error, std::string_view principal
   const std::string_view who = principal_arn.empty() ? std::string_view("anonymous") : principal_arn;
   return api_error(
       Error::AuthorizationError,
-      fmt::format("User: {} is not authorized to perform: {} on resource: {} {}", who, action, error.resource,
-                  error.explicit_deny ? "with an explicit deny in a resource-based policy"
-                                      : fmt::format("because no resource-based policy allows the {} action", action)));
+      fmt::format("User: {} is not authorized to perform: {} on resource: {}{}", who, action, error.resource,
+                  aws::refusal_text(error, action)));
 }
 
 }  // namespace fanfare::api::sns

@@ -175,8 +175,7 @@ ApiError api_error(const engine::AccessDenied& error, std::string_view principal
   const std::string_view who = principal_arn.empty() ? std::string_view("anonymous") : principal_arn;
   std::string message =
       fmt::format("User: {} is not authorized to perform: {} on resource: {}", who, error.action, error.resource);
-  message += error.explicit_deny ? " with an explicit deny in a resource-based policy"
-                                 : " because no resource-based policy allows the action";
+  message += aws::refusal_text(error, error.action);
   return api_error(Error::AccessDenied, std::move(message));
 }
 

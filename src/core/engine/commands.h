@@ -26,7 +26,7 @@
 #include "core/topic/filter_policy.h"
 #include "core/topic/names.h"
 #include "core/topic/settings.h"
-#include "policy/policy.h"
+#include "policy/authorize.h"
 
 namespace fanfare::engine {
 
@@ -51,9 +51,8 @@ struct CallerId {
 struct Caller {
   CallerId id;
   policy::Principal principal;
-  /// What the caller's own identity policies say about this action and resource. A resource's policy is the engine's
-  /// part: ExplicitDeny on either side refuses; inside one account Allow on either side admits; across accounts both must.
-  policy::Verdict identity = policy::Verdict::Allow;
+  /// The caller's own policies. The resource's policy is the engine's part, and so is the decision from both.
+  policy::IdentityPolicies identity{.unrestricted = true};
   /// Condition keys of the request that are not derived from the principal: aws:SourceIp, aws:SecureTransport, ...
   std::span<const policy::ContextEntry> context;
 };
@@ -383,6 +382,9 @@ struct AccessDenied {
   std::string resource;  ///< ARN
   bool explicit_deny = false;
   std::optional<std::size_t> statement;  ///< of the resource's policy, when a Deny there decided
+  policy::Source denied_by = policy::Source::ResourcePolicy;  ///< with explicit_deny
+  policy::Cause cause = policy::Cause::NothingAllows;
+  std::string why;  ///< `an explicit deny in resource policy, statement 1 ("OnlyStage")`
 };
 
 /// The request is fine and cannot be served now.

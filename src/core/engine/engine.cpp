@@ -144,53 +144,69 @@ std::vector<ReceivedMessage>& EngineCore::fresh_received() {
 // ---- Permission ---------------------------------------------------------------------------------------------------------
 
 std::optional<AccessDenied> EngineCore::refuses(const Caller& caller, std::string_view action, std::string_view owner,
-                                                std::string_view arn, const policy::Policy* policy, bool owner_only) const {
-  using policy::Verdict;
-  const bool same_account = !caller.principal.account.empty() && caller.principal.account == owner;
+                                                std::string_view arn, const policy::Policy* policy, bool owner_only,
+                                                const TagMap* tags) const {
+  const std::string_view account = caller.principal.account;
+  const bool same_account = !account.empty() && account == owner;
+  const policy::IdentityPolicies& identity = caller.identity;
+  const bool own_limits = identity.permissions_boundary != nullptr || !identity.identity_policies.empty() ||
+                          !identity.session_policies.empty() || !identity.service_control_policies.empty();
   if (!options_.enforce_resource_policies) policy = nullptr;
-  if (policy == nullptr && same_account && caller.identity == Verdict::Allow) return std::nullopt;
+  if (policy == nullptr && same_account && identity.unrestricted && !own_limits) return std::nullopt;
 
-  AccessDenied denied{std::string{action}, std::string{arn}, false, std::nullopt};
-  if (caller.identity == Verdict::ExplicitDeny) {
-    denied.explicit_deny = true;
-    return denied;
-  }
-  policy::Decision resource;
-  if (policy != nullptr) {
-    // SNS's default policy admits by this key; calls that a service makes for itself do not have it.
-    const policy::ContextEntry source_owner{"aws:SourceOwner", {&caller.principal.account, 1}};
-    policy::Request request{caller.principal, action, arn, caller.context, {}};
-    if (!caller.principal.account.empty()) request.service_context = {&source_owner, 1};
-    resource = policy::evaluate(*policy, request);
-    if (resource.verdict == Verdict::ExplicitDeny) {
-      denied.explicit_deny = true;
-      denied.statement = resource.statement;
-      return denied;
+  // SNS's default policy admits by this key; calls that a service makes for itself do not have it.
+  std::vector<policy::ContextEntry> keys;
+  std::vector<std::string> names;
+  std::vector<std::string_view> values;
+  const policy::ContextEntry source_owner{"aws:SourceOwner", {&account, 1}};
+  policy::Question question;
+  question.request = {caller.principal, action, arn, caller.context, {}, owner};
+  if (!account.empty()) question.request.service_context = {&source_owner, 1};
+  if (tags != nullptr && !tags->empty()) {
+    names.reserve(tags->size());
+    values.reserve(tags->size());
+    if (!account.empty()) keys.push_back(source_owner);
+    for (const auto& [key, value] : *tags) {
+      names.push_back("aws:ResourceTag/" + key);
+      values.push_back(value);
+      keys.push_back({names.back(), {&values.back(), 1}});
     }
+    question.request.service_context = keys;
   }
-  if (same_account) {
-    const bool admitted = caller.identity == Verdict::Allow || (resource.verdict == Verdict::Allow && !resource.delegated);
-    if (admitted) return std::nullopt;
-    return denied;
+  question.resource_policy = policy;
+  question.identity = identity;
+  if (!options_.enforce_resource_policies && !owner_only) {
+    // Then another account's resources are open to whoever may do this at home.
+    if (account.empty()) return std::nullopt;
+    question.request.resource_account = account;
   }
-  if (owner_only) return denied;
-  // Without enforcement another account's resources are open to whoever may do this at home.
-  const bool resource_admits = !options_.enforce_resource_policies || resource.verdict == Verdict::Allow;
-  const bool identity_admits =
-      caller.principal.kind == policy::Principal::Kind::Anonymous || caller.identity == Verdict::Allow;
-  if (resource_admits && identity_admits) return std::nullopt;
+  policy::Outcome outcome = policy::authorize(question);
+  if (outcome.verdict == policy::Verdict::Allow) {
+    if (!owner_only || same_account) return std::nullopt;
+    outcome = {policy::Verdict::ImplicitDeny, policy::Cause::OwnerOnly, std::nullopt};
+  }
+  AccessDenied denied{std::string{action}, std::string{arn}};
+  denied.explicit_deny = outcome.verdict == policy::Verdict::ExplicitDeny;
+  denied.cause = outcome.cause;
+  if (outcome.decided_by) {
+    denied.denied_by = outcome.decided_by->source;
+    if (denied.denied_by == policy::Source::ResourcePolicy) denied.statement = outcome.decided_by->statement;
+  }
+  denied.why = policy::sentence(question, outcome);
   return denied;
 }
 
 bool EngineCore::refused(const Caller& caller, std::string_view action, const QueueState& queue, bool owner_only) {
-  auto denied = refuses(caller, action, queue.key.account.str(), queue.arn, queue.policy ? &*queue.policy : nullptr, owner_only);
+  auto denied = refuses(caller, action, queue.key.account.str(), queue.arn, queue.policy ? &*queue.policy : nullptr, owner_only,
+                        &queue.tags);
   if (!denied) return false;
   reply(caller.id, std::move(*denied));
   return true;
 }
 
 bool EngineCore::refused(const Caller& caller, std::string_view action, const TopicState& topic, bool owner_only) {
-  auto denied = refuses(caller, action, topic.key.account.str(), topic.arn, topic.policy ? &*topic.policy : nullptr, owner_only);
+  auto denied = refuses(caller, action, topic.key.account.str(), topic.arn, topic.policy ? &*topic.policy : nullptr, owner_only,
+                        &topic.tags);
   if (!denied) return false;
   reply(caller.id, std::move(*denied));
   return true;

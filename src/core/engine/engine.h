@@ -123,6 +123,7 @@ struct FailedDelivery {
   Reason reason;
   std::optional<policy::Decision> decision;  ///< with AccessDenied
   bool redriven = false;                     ///< went to the subscription's dead-letter queue
+  std::string why = {};                      ///< with AccessDenied: what the policy lacks, and what to write into it
 };
 
 /// A message, as tools that look at the log need it.

@@ -114,7 +114,9 @@ class EngineCore {
   /// The error reply if the caller may not do `action` on this resource of `owner`.
   [[nodiscard]] std::optional<AccessDenied> refuses(const Caller& caller, std::string_view action, std::string_view owner,
                                                     std::string_view arn, const policy::Policy* policy,
-                                                    bool owner_only = false) const;
+                                                    bool owner_only = false, const TagMap* tags = nullptr) const;
+  /// Why the queue's policy does not let the topic deliver, and the statement that would.
+  [[nodiscard]] std::string why_not_delivered(const TopicState& topic, const QueueState& queue) const;
   [[nodiscard]] bool refused(const Caller& caller, std::string_view action, const QueueState& queue, bool owner_only = false);
   [[nodiscard]] bool refused(const Caller& caller, std::string_view action, const TopicState& topic, bool owner_only = false);
   [[nodiscard]] bool refused_by_storage(const Caller& caller);

@@ -1,4 +1,6 @@
 // Publish: which subscriptions want the message, which queues may have it, one record and one content for all of them.
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "core/engine/engine_core.h"
@@ -127,6 +129,26 @@ policy::Decision EngineCore::may_deliver(const SubscriptionState& subscription, 
   return decision;
 }
 
+std::string EngineCore::why_not_delivered(const TopicState& topic, const QueueState& queue) const {
+  const std::string_view source_arn = topic.arn;
+  const std::string_view source_account = topic.key.account.str();
+  const policy::ContextEntry context[] = {{"aws:SourceArn", {&source_arn, 1}}, {"aws:SourceAccount", {&source_account, 1}}};
+  policy::Question question;
+  question.request.principal.kind = policy::Principal::Kind::Service;
+  question.request.principal.service = kServicePrincipal;
+  question.request.action = "sqs:SendMessage";
+  question.request.resource = queue.arn;
+  question.request.service_context = context;
+  question.resource_policy = queue.policy ? &*queue.policy : nullptr;
+  const policy::Outcome outcome = policy::authorize(question);
+  std::string why = policy::sentence(question, outcome);
+  if (outcome.verdict != policy::Verdict::ExplicitDeny)
+    why += fmt::format(
+        R"(; the queue's policy wants {{"Effect":"Allow","Principal":{{"Service":"{}"}},"Action":"sqs:SendMessage","Resource":"{}","Condition":{{"ArnEquals":{{"aws:SourceArn":"{}"}}}}}})",
+        kServicePrincipal, queue.arn, topic.arn);
+  return why;
+}
+
 std::optional<Reason> EngineCore::obstacle(const TopicState& topic, const SubscriptionState& subscription,
                                            const QueueState* queue, const message::Content& content,
                                            std::optional<policy::Decision>& decision) const {
@@ -172,6 +194,7 @@ void EngineCore::deliver(TopicState& topic, SubscriptionState& subscription, con
                         *reason,
                         decision,
                         false};
+  if (*reason == Reason::AccessDenied) failed.why = why_not_delivered(topic, *queue);
   if (subscription.settings.redrive_policy) {
     const auto key = queue::parse_queue_arn(subscription.settings.redrive_policy->dead_letter_queue.str());
     QueueState* dead_letter_queue = key ? find_queue(*key) : nullptr;

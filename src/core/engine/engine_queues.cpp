@@ -60,8 +60,10 @@ std::optional<QueueError> EngineCore::check_settings(const QueueKeyView& key, co
       after.deduplication_scope != queue::DeduplicationScope::MessageGroup)
     return error(Code::InvalidThroughputLimit, QueueAttribute::FifoThroughputLimit);
   if (changes.policy && !after.policy.empty()) {
-    if (const auto policy = policy::Policy::parse(after.policy); !policy)
-      return error(Code::BadPolicy, QueueAttribute::Policy, policy.error().message());
+    const auto policy = policy::Policy::parse(after.policy);
+    if (!policy) return error(Code::BadPolicy, QueueAttribute::Policy, policy.error().message());
+    if (const auto fits = policy::check_queue_policy(*policy, after.policy.size()); !fits)
+      return error(Code::BadPolicy, QueueAttribute::Policy, fits.error().message());
   }
   if (after.redrive_policy && after.redrive_policy != before.redrive_policy) {
     const QueueKeyView target = after.redrive_policy->dead_letter_queue.view();

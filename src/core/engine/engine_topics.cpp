@@ -43,8 +43,12 @@ std::optional<TopicError> EngineCore::check_topic_settings(const TopicKeyView& k
   if (!settings.fifo && (changes.content_based_deduplication || changes.fifo_throughput_scope || changes.archive_policy))
     return error(Code::FifoAttributeOnStandardTopic);
   if (changes.policy && !settings.policy.empty()) {
-    if (const auto policy = policy::Policy::parse(settings.policy); !policy)
-      return error(Code::BadPolicy, policy.error().message());
+    const auto policy = policy::Policy::parse(settings.policy);
+    if (!policy) return error(Code::BadPolicy, policy.error().message());
+    if (const auto fits = policy::check_topic_policy(*policy, settings.policy.size()); !fits)
+      return error(Code::BadPolicy, fits.error().kind == policy::ErrorKind::OutOfScope
+                                        ? "Policy statement action out of service scope!"
+                                        : fits.error().message());
   }
   return std::nullopt;
 }
