@@ -38,12 +38,13 @@ MAY_INCLUDE = {
     "wire/aws_query": ["base", "wire/json", "wire/digest", "wire/http", "wire/aws_shape"],
     "wire/*": ["base", "wire/json", "wire/digest", "wire/http"],
     "policy": ["base", "wire/json"],
+    "identity": ["base", "wire/json", "wire/digest", "policy"],
     "core/message": ["base"],
     "core/engine": ["base", "wire/json", "policy", "core/message", "core/queue", "core/topic"],
     "core/*": ["base", "wire/json", "policy", "core/message"],
     "graphql": ["base", "wire/json"],
-    "api": ["base", "wire/*", "policy", "core/*"],
-    "api/*": ["base", "wire/*", "policy", "core/*", "api"],
+    "api": ["base", "wire/*", "policy", "identity", "core/*"],
+    "api/*": ["base", "wire/*", "policy", "identity", "core/*", "api"],
     "edge": ["base", "wire/*", "core/live", "core/inbox"],
     "journal": ["base"],
     "store": ["base", "core/inbox"],
@@ -51,10 +52,10 @@ MAY_INCLUDE = {
     "net": ["base", "wire/*"],
     "sdk": ["base", "wire/*", "net"],
     "topology": ["base", "policy", "sdk"],
-    "server": ["base", "wire/*", "policy", "core/*", "graphql", "api", "api/*", "edge", "journal", "store", "store/*",
+    "server": ["base", "wire/*", "policy", "identity", "core/*", "graphql", "api", "api/*", "edge", "journal", "store", "store/*",
                "net", "sdk", "topology"],
     "bench": ["base", "wire/*", "net"],
-    "cli": ["base", "wire/json", "sdk", "topology", "server", "bench"],
+    "cli": ["base", "wire/*", "policy", "identity", "net", "sdk", "topology", "server", "bench"],
 }
 
 # Headers that few may include: (pattern of the header, where it may stand, the remedy).

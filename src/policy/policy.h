@@ -184,6 +184,8 @@ class Policy {
   static constexpr std::size_t kBytesMax = 128 * 1024;
   static constexpr std::size_t kStatementsMax = 1'000;
 
+  /// No statements: it says nothing of anything.
+  Policy() = default;
   static Result<Policy, Error> parse(std::string_view json, PolicyKind kind = PolicyKind::Resource);
 
   [[nodiscard]] const std::string& id() const { return id_; }
@@ -193,7 +195,6 @@ class Policy {
 
  private:
   friend class PolicyParser;
-  Policy() = default;
   std::string id_;
   bool of_2012_ = false;
   std::vector<Statement> statements_;
