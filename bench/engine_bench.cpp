@@ -17,11 +17,17 @@ namespace {
 constexpr std::string_view kAccount = "000000000000";
 constexpr std::string_view kRegion = "us-east-1";
 constexpr QueueKeyView kQueue{kAccount, kRegion, "summarise"};
+constexpr QueueKeyView kFifoQueue{kAccount, kRegion, "summarise.fifo"};
 constexpr TopicKeyView kTopic{kAccount, kRegion, "doc-events"};
 
 class World {
  public:
-  World() : engine_(options()) { ask(CreateQueue{kQueue, {}, {}}); }
+  World() : engine_(options()) {
+    ask(CreateQueue{kQueue, {}, {}});
+    CreateQueue fifo{kFifoQueue, {}, {}};
+    fifo.attributes.fifo = true;
+    ask(fifo);
+  }
 
   static EngineOptions options() {
     EngineOptions options;
@@ -51,9 +57,20 @@ class World {
     return request;
   }
 
-  std::vector<ReceiptHandle> receive(std::int64_t max) {
+  /// To one of 1,000 groups, by turns.
+  void send_fifo() {
+    SendMessage request = send_request();
+    request.queue = kFifoQueue;
+    const std::string group = "group-" + std::to_string(++sent_ % 1'000);
+    const std::string id = std::to_string(sent_);
+    request.message.content.group_id = group;
+    request.message.content.deduplication_id = id;
+    ask(request);
+  }
+
+  std::vector<ReceiptHandle> receive(std::int64_t max, const QueueKeyView& queue = kQueue) {
     ReceiveMessages request;
-    request.queue = kQueue;
+    request.queue = queue;
     request.max_messages = *queue::MaxMessages::of(max);
     std::vector<ReceiptHandle> handles;
     for (const ReceivedMessage& message : std::get<MessagesReceived>(ask(request).body).messages)
@@ -71,6 +88,7 @@ class World {
   Timestamp now_ = timestamp_from_unix_ms(1'764'500'000'000);
   std::uint64_t callers_ = 0;
   std::uint64_t asked_ = 0;
+  std::uint64_t sent_ = 0;
   SeededSecrets ids_{1};
 };
 
@@ -142,6 +160,31 @@ void delete_one(benchmark::State& state) {
   state.SetItemsProcessed(state.iterations() * 1'000);
 }
 BENCHMARK(delete_one);
+
+// A FIFO queue of 1,000 groups with a backlog of about `range` messages: receive and delete only.
+void fifo_receive_delete_in_tens(benchmark::State& state) {
+  World world;
+  for (std::int64_t i = 0; i < state.range(0); ++i) world.send_fifo();
+  std::int64_t received = 0;
+  for (auto _ : state) {
+    state.PauseTiming();
+    for (int i = 0; i < 1'000; ++i) world.send_fifo();
+    state.ResumeTiming();
+    for (int i = 0; i < 100; ++i) {
+      const auto handles = world.receive(10, kFifoQueue);
+      received += static_cast<std::int64_t>(handles.size());
+      world.ask(DeleteMessageBatch{kFifoQueue, handles});
+    }
+  }
+  state.SetItemsProcessed(received);
+}
+BENCHMARK(fifo_receive_delete_in_tens)->Arg(0)->Arg(10'000)->Arg(216'000);
+
+void fifo_send(benchmark::State& state) {
+  World world;
+  for (auto _ : state) world.send_fifo();
+}
+BENCHMARK(fifo_send);
 
 // One publication to `range` raw queues, each with the usual delivery policy.
 void publish(benchmark::State& state) {

@@ -127,6 +127,12 @@ queue::AttributeChanges attributes_of(const Step& step) {
     else if (name == "max_size") changes.maximum_message_size = setting(queue::MaximumMessageSize::of(number_of(text)), text);
     else if (name == "fifo") changes.fifo = text == "true";
     else if (name == "content_dedup") changes.content_based_deduplication = text == "true";
+    else if (name == "dedup_scope")
+      changes.deduplication_scope =
+          text == "messageGroup" ? queue::DeduplicationScope::MessageGroup : queue::DeduplicationScope::Queue;
+    else if (name == "throughput_limit")
+      changes.fifo_throughput_limit =
+          text == "perMessageGroupId" ? queue::FifoThroughputLimit::PerMessageGroupId : queue::FifoThroughputLimit::PerQueue;
     else if (name == "policy") changes.policy = text;
     else if (name == "allow") changes.policy = delivery_policy(step.words.at(0), text);
     else if (name == "redrive") {
@@ -192,6 +198,9 @@ topic::SubscriptionChanges subscription_changes_of(const Step& step) {
   }
   return changes;
 }
+
+/// Stands for the digest that the API makes of a body.
+std::string content_id(const std::string& body) { return "content:" + body; }
 
 std::string attributes_text(const message::ContentView& content) {
   std::string text;
@@ -431,6 +440,8 @@ Answer CoreDriver::send(const Step& step) {
   const std::string deduplication = step.option("dedup").value_or("");
   message.content.group_id = group;
   message.content.deduplication_id = deduplication;
+  const std::string from_content = content_id(body);
+  message.content_deduplication_id = from_content;
   if (const auto delay = step.option("delay")) message.delay = setting(queue::DeliveryDelay::of(seconds_of(*delay)), *delay);
   return ask(step, SendMessage{queue_key(step.words.at(0)), message});
 }
@@ -449,6 +460,8 @@ Answer CoreDriver::receive(const Step& step) {
   if (const auto max = step.option("max")) request.max_messages = setting(queue::MaxMessages::of(number_of(*max)), *max);
   if (const auto time = step.option("visibility"))
     request.visibility_timeout = setting(queue::VisibilityTimeout::of(seconds_of(*time)), *time);
+  const std::string attempt = step.option("attempt").value_or("");
+  request.attempt_id = attempt;
   if (const auto wait = step.option("wait")) request.wait = setting(queue::ReceiveWait::of(seconds_of(*wait)), *wait);
   return ask(step, request);
 }
@@ -527,6 +540,10 @@ Answer CoreDriver::topic(const Step& step) {
   topic::TopicChanges changes;
   if (const auto name = step.option("display")) changes.display_name = *name;
   if (step.option("fifo").value_or("false") == "true") changes.fifo = true;
+  if (const auto text = step.option("content_dedup")) changes.content_based_deduplication = *text == "true";
+  if (const auto text = step.option("throughput_scope"))
+    changes.fifo_throughput_scope =
+        *text == "MessageGroup" ? topic::FifoThroughputScope::MessageGroup : topic::FifoThroughputScope::Topic;
   const std::vector<Tag> tags = tags_of(step);
   return ask(step, CreateTopic{topic_key(step.words.at(0)), changes, tags});
 }
@@ -573,6 +590,12 @@ Answer CoreDriver::publish(const Step& step) {
   if (const auto size = step.option("size")) body.resize(static_cast<std::size_t>(number_of(*size)), '.');
   publication.content.body = body;
   publication.content.attributes = attributes;
+  const std::string group = step.option("group").value_or("");
+  const std::string deduplication = step.option("dedup").value_or("");
+  const std::string from_content = content_id(body);
+  publication.content.group_id = group;
+  publication.content.deduplication_id = deduplication;
+  publication.content_deduplication_id = from_content;
   return ask(step, Publish{topic_key(step.words.at(0)), publication});
 }
 Answer CoreDriver::publish_batch(const Step& step) {

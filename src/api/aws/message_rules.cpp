@@ -5,6 +5,8 @@
 #include <algorithm>
 
 #include "wire/aws_shape/text.h"
+#include "wire/digest/digest.h"
+#include "wire/digest/encoding.h"
 
 namespace fanfare::api::aws {
 namespace {
@@ -98,6 +100,11 @@ std::optional<std::string> forbidden_character(std::string_view text) {
     at += c.bytes;
   }
   return std::nullopt;
+}
+
+std::string_view content_deduplication_id(std::string_view body, wire::aws::Arena& arena) {
+  const auto digits = wire::digest::hex_array(wire::digest::sha256(body));
+  return arena.copy({digits.data(), digits.size()});
 }
 
 }  // namespace fanfare::api::aws

@@ -6,6 +6,8 @@
 #include <string>
 #include <string_view>
 
+#include "wire/aws_shape/shape.h"
+
 namespace fanfare::api::aws {
 
 /// Whether the type is String, Number or Binary, alone or followed by a dot and a name of the caller's own.
@@ -26,5 +28,9 @@ std::size_t character_count(std::string_view text);
 
 /// The first character that no message may hold, as AWS spells it: "#xB"; nullopt if there is none. `text` is UTF-8.
 std::optional<std::string> forbidden_character(std::string_view text);
+
+/// The deduplication id that stands for a body: its SHA-256 in lower-case hexadecimal digits, in the arena.
+/// [SQS ContentBasedDeduplication]
+std::string_view content_deduplication_id(std::string_view body, wire::aws::Arena& arena);
 
 }  // namespace fanfare::api::aws

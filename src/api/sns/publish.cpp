@@ -57,7 +57,7 @@ std::optional<ApiError> check_fifo_id(const wire::aws::Text& id, std::string_vie
 /// `Given` is PublishInput or PublishBatchRequestEntry, which have these members in common. `bytes` is what counts
 /// against the limit: the whole message, not only the entry of it that is chosen.
 template <class Given>
-std::optional<ApiError> read_publication(const Given& in, Call& call, engine::OutgoingPublication& publication,
+std::optional<ApiError> read_publication(const Given& in, bool fifo, Call& call, engine::OutgoingPublication& publication,
                                          std::uint64_t& bytes) {
   if (!in.message.has_value()) return must_not_be_null("message");
   if (in.message.empty()) return invalid_parameter("Empty message");
@@ -81,6 +81,8 @@ std::optional<ApiError> read_publication(const Given& in, Call& call, engine::Ou
   if (auto error = check_fifo_id(in.message_deduplication_id, "MessageDeduplicationId")) return error;
   content.group_id = in.message_group_id.view();
   content.deduplication_id = in.message_deduplication_id.view();
+  if (fifo && content.deduplication_id.empty())
+    publication.content_deduplication_id = aws::content_deduplication_id(in.message.view(), call.arena);
   content.sender = kSenderId;
   // Raw deliveries show both digests.
   content.body_md5 = wire::digest::md5(content.body);
@@ -152,7 +154,7 @@ Result<Next, ApiError> publish(const model::PublishInput& in, Call& call) {
   if (!key) return key.error();
   command.topic = *key;
   std::uint64_t bytes = 0;
-  if (auto error = read_publication(in, call, command.publication, bytes)) return *std::move(error);
+  if (auto error = read_publication(in, queue::is_fifo_name(key->name), call, command.publication, bytes)) return *std::move(error);
   return Next::Engine;
 }
 
@@ -173,10 +175,11 @@ Result<Next, ApiError> publish_batch(const model::PublishBatchInput& in, Call& c
 
   auto* const publications = call.arena.take_array<engine::OutgoingPublication>(entries.size());
   std::uint64_t total = 0;
+  const bool fifo = queue::is_fifo_name(key->name);
   for (std::size_t i = 0; i < entries.size(); ++i) {
     std::uint64_t bytes = 0;
     // One bad entry refuses the batch: AWS validates before it accepts any.
-    auto error = read_publication(entries[i], call, publications[i], bytes);
+    auto error = read_publication(entries[i], fifo, call, publications[i], bytes);
     total += bytes;
     if (error && bytes <= kMessageBytesMax) return *std::move(error);
     call.context.batch.emplace_back();

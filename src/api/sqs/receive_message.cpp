@@ -78,14 +78,16 @@ class MessageWriter {
 
   void write_envelope(const engine::EnvelopeOf& of, const ContentView& content, model::Message& out) {
     const std::string topic_arn = of.topic->arn().str();
-    const std::string sequence_number = of.sequence_number ? of.sequence_number->str() : std::string();
-    topic::EnvelopeFields fields{topic_arn, sequence_number, std::nullopt};
+    const std::string sequence_number =
+        of.fifo_topic ? engine::SequenceNumber{content.publication()->sequence_number}.str() : std::string();
+    topic::EnvelopeFields fields{topic_arn, sequence_number, std::nullopt, {}};
     std::string unsubscribe_url;
     std::string certificate_url;
-    if (!of.sequence_number) {
+    unsubscribe_url = call_.context.base_url + "/?Action=Unsubscribe&SubscriptionArn=" +
+                      topic::subscription_arn(of.topic->view(), of.subscription).str();
+    fields.unsubscribe_url = unsubscribe_url;
+    if (!of.fifo_topic) {
       auto signature = call_.payloads.sign(of, content);
-      unsubscribe_url = call_.context.base_url + "/?Action=Unsubscribe&SubscriptionArn=" +
-                        topic::subscription_arn(of.topic->view(), of.subscription).str();
       signature.unsubscribe_url = unsubscribe_url;
       if (signature.signing_cert_url.starts_with('/')) {
         certificate_url = call_.context.base_url;

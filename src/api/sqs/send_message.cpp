@@ -19,9 +19,10 @@ struct Digests {
   std::optional<std::array<std::uint8_t, 16>> system_attributes;
 };
 
-/// `Given` is SendMessageRequest or SendMessageBatchRequestEntry, which have these members in common.
+/// `fifo`: the queue's name says that it is one. `Given` is SendMessageRequest or SendMessageBatchRequestEntry, which have these members in common.
 template <class Given>
-std::optional<ApiError> read_message(const Given& in, Call& call, engine::OutgoingMessage& message, Digests& digests) {
+std::optional<ApiError> read_message(const Given& in, bool fifo, Call& call, engine::OutgoingMessage& message,
+                                     Digests& digests) {
   if (in.message_body.empty()) return missing_parameter("MessageBody");
   message::Content& content = message.content;
   content.body = in.message_body.view();
@@ -40,6 +41,8 @@ std::optional<ApiError> read_message(const Given& in, Call& call, engine::Outgoi
   if (auto error = check_fifo_id(in.message_deduplication_id, "MessageDeduplicationId")) return error;
   content.group_id = in.message_group_id.view();
   content.deduplication_id = in.message_deduplication_id.view();
+  if (fifo && content.deduplication_id.empty())
+    message.content_deduplication_id = aws::content_deduplication_id(content.body, call.arena);
 
   auto attributes = read_message_attributes(in.message_attributes, call.arena);
   if (!attributes) return attributes.error();
@@ -81,7 +84,7 @@ Result<Next, ApiError> send_message(const model::SendMessageRequest& in, Call& c
   if (!key) return key.error();
   command.queue = *key;
   Digests digests;
-  if (auto error = read_message(in, call, command.message, digests)) return *std::move(error);
+  if (auto error = read_message(in, queue::is_fifo_name(key->name), call, command.message, digests)) return *std::move(error);
   call.context.body_md5 = digests.body;
   call.context.attributes_md5 = digests.attributes;
   call.context.system_attributes_md5 = digests.system_attributes;
@@ -105,13 +108,14 @@ Result<Next, ApiError> send_message_batch(const model::SendMessageBatchRequest& 
   auto* const messages = call.arena.take_array<engine::OutgoingMessage>(in.entries.size());
   std::size_t count = 0;
   std::uint64_t bytes = 0;
+  const bool fifo = queue::is_fifo_name(key->name);
   call.context.batch.reserve(in.entries.size());
   for (const auto& given : in.entries) {
     BatchEntry& entry = keep_entry(call.context, given.id.view());
     Digests digests;
     engine::OutgoingMessage& message = messages[count];
     bytes += given.message_body.view().size();
-    if (auto error = read_message(given, call, message, digests)) {
+    if (auto error = read_message(given, fifo, call, message, digests)) {
       refuse_entry(call.context, entry, *std::move(error));
       message = {};
       continue;

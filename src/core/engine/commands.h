@@ -128,6 +128,9 @@ struct ListDeadLetterSourceQueues {
 struct OutgoingMessage {
   MessageId id;
   message::Content content;
+  /// Made from the body (the hexadecimal SHA-256) for FIFO queues' names; taken where no id was given and the queue has
+  /// content-based deduplication.
+  std::string_view content_deduplication_id;
   std::optional<queue::DeliveryDelay> delay;  ///< absent: the queue's; refused on FIFO queues unless it is 0
 };
 /// Reply: MessageSent. [SQS SendMessage]
@@ -264,6 +267,7 @@ struct ChangeSubscription {
 /// time. The body is what sqs subscriptions get (with MessageStructure json the API has chosen it).
 struct OutgoingPublication {
   message::Content content;
+  std::string_view content_deduplication_id;  ///< as in OutgoingMessage
 };
 /// Reply: Published. What a queue refuses is silent here. [SNS Publish]
 struct Publish {
@@ -434,7 +438,7 @@ struct EnvelopeOf {
   const TopicKey* topic;
   topic::SubscriptionUuid subscription;
   std::uint8_t signature_version = 1;
-  std::optional<SequenceNumber> sequence_number;  ///< FIFO topics only
+  bool fifo_topic = false;  ///< the envelope shows the content's sequence number and no signature
 };
 
 /// One message handed out.

@@ -254,6 +254,7 @@ void EngineCore::serve_waiters() {
       const auto visibility = waiter->visibility_timeout.value_or(queue.settings.visibility_timeout);
       take(queue, waiter->max_messages, visibility.value(), messages);
       if (messages.empty()) break;
+      note_attempt(queue, waiter->attempt_id, visibility.value(), messages);
       reply(waiter->caller, MessagesReceived{messages});
       end_waiter(queue, waiter);
     }
@@ -293,11 +294,11 @@ void EngineCore::forget_if_unused(QueueState& queue) {
 
 void EngineCore::collect_garbage(std::size_t budget) {
   while (budget > 0 && !garbage_.empty()) {
-    garbage_.front().drain(budget, removed_);
-    budget -= std::min(budget, removed_.size() + 1);
+    const std::size_t done = garbage_.front().drain(budget, removed_);
     for (const queue::Entry& entry : removed_) release(entry);
     removed_.clear();
-    if (garbage_.front().size() == 0) garbage_.pop_front();
+    if (done < budget) garbage_.pop_front();
+    budget -= done;
   }
 }
 

@@ -19,29 +19,55 @@ std::optional<policy::Policy> parsed(const std::string& text) {
 
 // ---- Messages -----------------------------------------------------------------------------------------------------------
 
-void EngineCore::apply(const SentEvent& event, std::uint32_t payload, std::uint32_t group) {
-  QueueState& queue = *queue_by_number(event.queue);
-  queue.messages.apply(queue::Arrived{.id = event.id,
-                                      .sequence = {event.sequence},
-                                      .sent_at = now_,
-                                      .visible_at = event.visible_at,
-                                      .at = now_,
-                                      .payload = payload,
-                                      .group = group});
+message::DeduplicationWindow::Key EngineCore::deduplication_key(const QueueState& queue, const ContentKeys& keys) {
+  const bool by_group = queue.settings.deduplication_scope == queue::DeduplicationScope::MessageGroup;
+  return message::DeduplicationWindow::key_of(by_group ? keys.group : std::string_view{}, keys.deduplication_id);
 }
 
-void EngineCore::apply(const PublishedEvent& event, const PublicationId& id, std::uint32_t payload) {
+message::DeduplicationWindow::Key EngineCore::deduplication_key(const TopicState& topic, const ContentKeys& keys) {
+  const bool by_group = topic.settings.fifo_throughput_scope == topic::FifoThroughputScope::MessageGroup;
+  return message::DeduplicationWindow::key_of(by_group ? keys.group : std::string_view{}, keys.deduplication_id);
+}
+
+void EngineCore::apply(const SentEvent& event, const ContentKeys& keys, std::uint32_t payload) {
+  QueueState& queue = *queue_by_number(event.queue);
+  queue::Arrived arrived{.id = event.id,
+                         .sequence = {event.sequence},
+                         .sent_at = now_,
+                         .visible_at = event.visible_at,
+                         .at = now_,
+                         .payload = payload};
+  if (queue.settings.fifo) {
+    arrived.group = keys.group;
+    arrived.deduplication = deduplication_key(queue, keys);
+  }
+  queue.messages.apply(arrived);
+}
+
+void EngineCore::apply(const PublishedEvent& event, const ContentKeys& keys, const message::PublicationFields& publication,
+                       std::uint32_t payload) {
+  TopicState& topic = *topics_[event.topic];
+  if (topic.settings.fifo) {
+    topic.deduplication.forget_old(now_);
+    topic.deduplication.insert(deduplication_key(topic, keys), {publication.id, publication.sequence_number, now_});
+    topic.next_sequence = {publication.sequence_number + 1};
+  }
   for (const PublishedEvent::Delivery& delivery : event.deliveries) {
     QueueState& queue = *queue_by_number(delivery.queue);
     bring_up_to_date(queue);
     if (delivery.enveloped) ++subscription_by_number(delivery.subscription)->references;
-    queue.messages.apply(queue::Arrived{.id = MessageId{id.derived(delivery.subscription)},
-                                        .sequence = {delivery.sequence},
-                                        .sent_at = now_,
-                                        .visible_at = now_ + queue.settings.delivery_delay.value(),
-                                        .at = now_,
-                                        .payload = payload,
-                                        .envelope = delivery.enveloped ? delivery.subscription : 0});
+    queue::Arrived arrived{.id = MessageId{publication.id.derived(delivery.subscription)},
+                           .sequence = {delivery.sequence},
+                           .sent_at = now_,
+                           .visible_at = now_ + queue.settings.delivery_delay.value(),
+                           .at = now_,
+                           .payload = payload,
+                           .envelope = delivery.enveloped ? delivery.subscription : 0};
+    if (queue.settings.fifo) {
+      arrived.group = keys.group;
+      arrived.deduplication = deduplication_key(queue, keys);
+    }
+    queue.messages.apply(arrived);
     ++queue.counters.sent;
     queue.counters.sent_bytes += payloads_.bytes(payload);
     note_arrival(queue);
@@ -74,6 +100,8 @@ void EngineCore::apply(const DeadLetteredEvent& event) {
   QueueState& from = *queue_by_number(event.queue);
   QueueState& to = *queue_by_number(event.to_queue);
   if (from.messages.find({event.sequence}) == nullptr) return;
+  // The group may go with its last message.
+  const std::string group{from.messages.group_of(*from.messages.find({event.sequence}))};
   const queue::Entry entry = from.messages.apply(queue::Removed{{event.sequence}});
   if (entry.dead_letter_source != 0) {
     QueueState& source = *queue_by_number(entry.dead_letter_source);
@@ -81,18 +109,21 @@ void EngineCore::apply(const DeadLetteredEvent& event) {
     forget_if_unused(source);
   }
   ++from.references;
+  // A standard queue's message keeps its age, a FIFO queue's begins anew. [SQS dead-letter queues]
+  const bool anew = to.settings.fifo;
   to.messages.apply(queue::Arrived{.id = entry.id,
                                    .sequence = {event.to_sequence},
-                                   .sent_at = entry.sent_at,
+                                   .sent_at = anew ? now_ : entry.sent_at,
                                    .visible_at = event.visible_at,
                                    .at = now_,
                                    .payload = entry.payload,
-                                   .group = entry.group,
+                                   .group = group,
                                    .envelope = entry.envelope,
                                    .dead_letter_source = from.id.number,
                                    .receipt = entry.receipt,
                                    .undelivered = entry.undelivered,
-                                   .first_received_ms = entry.first_received_ms});
+                                   .first_received_ms = anew ? std::min(entry.first_received_ms, 1u)
+                                                             : entry.first_received_ms});
 }
 
 void EngineCore::apply(const UndeliveredEvent& event) {
@@ -126,11 +157,13 @@ void EngineCore::set_settings(QueueState& queue, const queue::QueueSettings& set
     ++queue.policy_generation;
   }
   queue.settings = settings;
+  queue.messages.set_delay(settings.delivery_delay);
 }
 
 void EngineCore::apply(const QueueCreatedEvent& event) {
   QueueState& queue =
-      insert_queue(std::make_unique<QueueState>(QueueId{event.queue}, event.key, SequenceNumber{event.first_sequence}));
+      insert_queue(std::make_unique<QueueState>(QueueId{event.queue}, event.key, SequenceNumber{event.first_sequence},
+                                                event.settings.fifo));
   set_settings(queue, event.settings);
   queue.created_at = queue.changed_at = now_;
   queue.tags = {event.tags.begin(), event.tags.end()};
@@ -152,6 +185,7 @@ void EngineCore::apply(const QueueDeletedEvent& event) {
   std::erase_if(deleted_queues_, [&](const auto& entry) { return entry.second + kNameReservedFor <= now_; });
   deleted_queues_.insert_or_assign(queue.key, now_);
   queue.deleted = true;
+  queue.attempts = {};
   garbage_.push_back(std::exchange(queue.messages, queue::Queue{}));
   forget_if_unused(queue);
 }
@@ -159,7 +193,8 @@ void EngineCore::apply(const QueueDeletedEvent& event) {
 void EngineCore::apply(const QueuePurgedEvent& event) {
   QueueState& queue = *queue_by_number(event.queue);
   const SequenceNumber next = queue.messages.next_sequence();
-  garbage_.push_back(std::exchange(queue.messages, queue::Queue{next}));
+  garbage_.push_back(std::exchange(queue.messages, queue::Queue{next, queue.settings.fifo}));
+  queue.messages.set_delay(queue.settings.delivery_delay);
   queue.purged_at = now_;
 }
 
@@ -190,6 +225,7 @@ void EngineCore::apply(const TopicCreatedEvent& event) {
   fresh->key = event.key;
   fresh->arn = event.key.arn().str();
   fresh->created_at = now_;
+  fresh->next_sequence = {event.first_sequence};
   TopicState& topic = insert_topic(std::move(fresh));
   set_settings(topic, event.settings);
   topic.tags = {event.tags.begin(), event.tags.end()};
@@ -305,20 +341,25 @@ bool EngineCore::replay_event(const DecodedRecord& record, LogPosition position)
         using E = std::decay_t<decltype(event)>;
         if constexpr (std::is_same_v<E, PublishedEvent>) {
           const auto content = message::ContentView::decode(record.content);
-          if (!content || !content->publication()) return false;
+          if (!content || !content->publication() || !topic_of(event.topic)) return false;
+          const TopicState& topic = *topics_[event.topic];
+          const std::uint64_t sequence = content->publication()->sequence_number;
+          if (topic.settings.fifo && (sequence < topic.next_sequence.value || content->group_id().empty())) return false;
           for (const PublishedEvent::Delivery& delivery : event.deliveries)
             if (!queue_of(delivery.queue) || !subscription_of(delivery.subscription) ||
-                delivery.sequence < queue_by_number(delivery.queue)->messages.next_sequence().value)
+                delivery.sequence < queue_by_number(delivery.queue)->messages.next_sequence().value ||
+                (queue_by_number(delivery.queue)->settings.fifo && content->group_id().empty()))
               return false;
-          if (event.deliveries.empty()) return true;
           const auto references = static_cast<std::uint32_t>(event.deliveries.size());
-          apply(event, content->publication()->id, payloads_.add(position, record.content, content_bytes, references));
+          const std::uint32_t payload =
+              references == 0 ? 0 : payloads_.add(position, record.content, content_bytes, references);
+          apply(event, {content->group_id(), content->deduplication_id()}, *content->publication(), payload);
         } else if constexpr (std::is_same_v<E, TopicCreatedEvent>) {
           if (event.topic != topics_.size() || find_topic(event.key.view()) != nullptr) return false;
           if (!event.settings.policy.empty() && !policy::Policy::parse(event.settings.policy)) return false;
           apply(event);
         } else if constexpr (std::is_same_v<E, TopicChangedEvent>) {
-          if (!topic_of(event.topic)) return false;
+          if (!topic_of(event.topic) || topics_[event.topic]->settings.fifo != event.settings.fifo) return false;
           if (!event.settings.policy.empty() && !policy::Policy::parse(event.settings.policy)) return false;
           apply(event);
         } else if constexpr (std::is_same_v<E, TopicDeletedEvent> || std::is_same_v<E, TopicTaggedEvent>) {
@@ -348,12 +389,19 @@ bool EngineCore::replay_event(const DecodedRecord& record, LogPosition position)
           bring_up_to_date(queue);
           if constexpr (std::is_same_v<E, SentEvent>) {
             if (record.content.empty() || event.sequence < queue.messages.next_sequence().value) return false;
-            apply(event, payloads_.add(position, record.content, content_bytes, 1), 0);
+            ContentKeys keys;
+            if (queue.settings.fifo) {
+              const auto content = message::ContentView::decode(record.content);
+              if (!content || content->group_id().empty()) return false;
+              keys = {content->group_id(), content->deduplication_id()};
+            }
+            apply(event, keys, payloads_.add(position, record.content, content_bytes, 1));
           } else if constexpr (std::is_same_v<E, RelocatedEvent>) {
             apply(event, position);
           } else if constexpr (std::is_same_v<E, DeadLetteredEvent>) {
             if (!queue_of(event.to_queue) || event.to_queue == event.queue) return false;
             QueueState& to = *queue_by_number(event.to_queue);
+            if (to.settings.fifo != queue.settings.fifo) return false;
             bring_up_to_date(to);
             if (event.to_sequence < to.messages.next_sequence().value) return false;
             apply(event);
@@ -361,6 +409,7 @@ bool EngineCore::replay_event(const DecodedRecord& record, LogPosition position)
           } else {
             if constexpr (std::is_same_v<E, QueueChangedEvent>) {
               if (!event.settings.policy.empty() && !policy::Policy::parse(event.settings.policy)) return false;
+              if (event.settings.fifo != queue.settings.fifo) return false;
             }
             apply(event);
           }
@@ -391,6 +440,8 @@ void EngineCore::start(LogPosition log_end, Timestamp now) {
     queue->messages.raise_next_sequence(first);
     queue->counters = {};
   }
+  for (const auto& topic : topics_)
+    if (topic != nullptr && topic->next_sequence < first) topic->next_sequence = first;
   payloads_.free_condemned();
 }
 

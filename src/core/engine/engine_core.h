@@ -135,8 +135,20 @@ class EngineCore {
                                                          const queue::AttributeChanges& changes) const;
 
   // ---- Messages
+  /// What a queue keeps of a content besides its payload.
+  struct ContentKeys {
+    std::string_view group;
+    std::string_view deduplication_id;
+  };
   [[nodiscard]] std::optional<QueueError> check_message(const QueueState& queue, const OutgoingMessage& message) const;
   MessageSent send(QueueState& queue, const OutgoingMessage& message);
+  /// Within what an id counts is a setting of the queue or topic. [SQS DeduplicationScope, SNS FifoThroughputScope]
+  static message::DeduplicationWindow::Key deduplication_key(const QueueState& queue, const ContentKeys& keys);
+  static message::DeduplicationWindow::Key deduplication_key(const TopicState& topic, const ContentKeys& keys);
+  /// The messages of an earlier receive with this attempt id, leased anew; false if it cannot be repeated.
+  bool repeat_attempt(QueueState& queue, std::string_view attempt_id, seconds visibility, std::vector<ReceivedMessage>& out);
+  void note_attempt(QueueState& queue, std::string_view attempt_id, seconds visibility,
+                    const std::vector<ReceivedMessage>& messages);
   /// Takes up to `max` messages into `out`; dead-letters those that were received too often. Returns whether the limit of
   /// messages in flight stopped it.
   bool take(QueueState& queue, std::int64_t max, seconds visibility, std::vector<ReceivedMessage>& out);
@@ -183,8 +195,9 @@ class EngineCore {
   void forget_if_unused(QueueState& queue);
 
   // ---- Events: the only places where durable state changes
-  void apply(const SentEvent& event, std::uint32_t payload, std::uint32_t group);
-  void apply(const PublishedEvent& event, const PublicationId& id, std::uint32_t payload);
+  void apply(const SentEvent& event, const ContentKeys& keys, std::uint32_t payload);
+  void apply(const PublishedEvent& event, const ContentKeys& keys, const message::PublicationFields& publication,
+             std::uint32_t payload);
   void apply(const ReceivedEvent& event);
   void apply(const DeletedEvent& event);
   void apply(const VisibilityChangedEvent& event);
@@ -212,7 +225,13 @@ class EngineCore {
   void set_settings(QueueState& queue, const queue::QueueSettings& settings);
   void set_settings(TopicState& topic, const topic::TopicSettings& settings);
   void set_settings(SubscriptionState& subscription, const topic::SubscriptionSettings& settings);
-  bool load_section(std::string_view section, std::vector<std::uint32_t>& payloads, bool& ended);
+  /// What a snapshot's sections say for those behind them.
+  struct Loading {
+    std::vector<std::uint32_t> payloads;  ///< by number; each holds a reference of ours until the end
+    std::map<std::pair<std::uint32_t, std::uint32_t>, std::string> groups;  ///< by queue and number
+    bool ended = false;
+  };
+  bool load_section(std::string_view section, Loading& loading);
   void relocate_content(QueueState& queue, const queue::Entry& entry, std::string_view content);
 
   // Constant after construction.

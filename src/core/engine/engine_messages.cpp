@@ -27,7 +27,8 @@ std::optional<QueueError> EngineCore::check_message(const QueueState& queue, con
   if (bytes > limit) return QueueError{Code::MessageTooLong, {}, {}, limit, bytes};
   if (settings.fifo) {
     if (message.content.group_id.empty()) return error(Code::MessageGroupIdMissing);
-    if (message.content.deduplication_id.empty()) return error(Code::DeduplicationIdMissing);
+    const bool from_content = settings.content_based_deduplication && !message.content_deduplication_id.empty();
+    if (message.content.deduplication_id.empty() && !from_content) return error(Code::DeduplicationIdMissing);
     if (message.delay && message.delay->count() != 0)
       return QueueError{Code::DelayOnFifoQueue, {}, {}, 0, static_cast<std::uint64_t>(message.delay->count())};
   } else if (!message.content.deduplication_id.empty()) {
@@ -37,18 +38,35 @@ std::optional<QueueError> EngineCore::check_message(const QueueState& queue, con
 }
 
 MessageSent EngineCore::send(QueueState& queue, const OutgoingMessage& message) {
+  ContentKeys keys;
+  const message::Content* content_in = &message.content;
+  message::Content with_id;
+  if (queue.settings.fifo) {
+    if (message.content.deduplication_id.empty()) {
+      with_id = message.content;
+      with_id.deduplication_id = message.content_deduplication_id;
+      content_in = &with_id;
+    }
+    keys = {content_in->group_id, content_in->deduplication_id};
+    if (const auto* first = queue.messages.find_duplicate(deduplication_key(queue, keys), now_)) {
+      ++queue.counters.deduplicated;
+      return {MessageId{first->id}, SequenceNumber{first->sequence_number}};
+    }
+  }
   const queue::DeliveryDelay delay = message.delay.value_or(queue.settings.delivery_delay);
   const SentEvent event{queue.id.number, queue.messages.next_sequence().value, message.id, now_ + delay.value()};
   const std::size_t start = outputs_->record_bytes.size();
   const LogPosition position = log_end_;
-  const std::string_view content = encode_record_with(event, now_, message.content, outputs_->record_bytes);
+  const std::string_view content = encode_record_with(event, now_, *content_in, outputs_->record_bytes);
   finish_record(start);
   const std::uint32_t payload = payloads_.add(position, content, static_cast<std::uint32_t>(content.size()), 1);
-  apply(event, payload, 0);
+  apply(event, keys, payload);
   ++queue.counters.sent;
   queue.counters.sent_bytes += message::counted_bytes(message.content);
   note_arrival(queue);
-  return {message.id, std::nullopt};
+  MessageSent sent{message.id, std::nullopt};
+  if (queue.settings.fifo) sent.sequence_number = SequenceNumber{event.sequence};
+  return sent;
 }
 
 void EngineCore::run(const Caller& caller, const SendMessage& command) {
@@ -94,7 +112,8 @@ ReceivedMessage EngineCore::describe(const QueueState& queue, const queue::Entry
     const TopicState* topic = topics_[subscription.topic.number].get();
     const std::uint8_t version = topic == nullptr || topic->settings.signature_version == 0 ? std::uint8_t{1}
                                                                                             : topic->settings.signature_version;
-    message.envelope.emplace(EnvelopeOf{&subscription.topic_key, subscription.uuid, version, std::nullopt});
+    message.envelope.emplace(EnvelopeOf{&subscription.topic_key, subscription.uuid, version,
+                                        queue::is_fifo_name(subscription.topic_key.name.str())});
   }
   return message;
 }
@@ -107,8 +126,9 @@ bool EngineCore::take(QueueState& queue, std::int64_t max, seconds visibility, s
   taken_.until = now_ + visibility;
   taken_.sequences.clear();
   bool at_limit = false;
+  std::uint32_t group_in_hand = 0;
   for (int moves = 0; static_cast<std::int64_t>(taken_.sequences.size()) < max && moves < kMovesPerReceive;) {
-    const queue::Entry* entry = queue.messages.first_ready();
+    const queue::Entry* entry = queue.messages.first_ready(group_in_hand);
     if (entry == nullptr) break;
     if (entry->sent_at + queue.settings.retention_period.value() <= now_) {
       // Older than the retention period, and behind more of its kind than one slice removes.
@@ -129,6 +149,7 @@ bool EngineCore::take(QueueState& queue, std::int64_t max, seconds visibility, s
     at_limit = queue.messages.counts().in_flight >= options_.in_flight_max;
     if (at_limit) break;
     const SequenceNumber sequence = entry->sequence;
+    group_in_hand = entry->group;
     queue.messages.apply(queue::Leased{sequence, taken_.epoch, now_, taken_.until});
     taken_.sequences.push_back(sequence.value);
     out.push_back(describe(queue, *queue.messages.find(sequence)));
@@ -151,6 +172,34 @@ void EngineCore::dead_letter(QueueState& from, const queue::Entry& entry, QueueS
   note_arrival(to);
 }
 
+bool EngineCore::repeat_attempt(QueueState& queue, std::string_view attempt_id, seconds visibility,
+                                std::vector<ReceivedMessage>& out) {
+  Attempt* attempt = queue.attempts.find(attempt_id, now_);
+  if (attempt == nullptr) return false;
+  // Each message is held as this receive holds it: not deleted, not visible again, its visibility not changed since.
+  const auto is_held = [&](const ReceiptHandle& handle) {
+    return queue.messages.is_leased(handle) && queue.messages.find(handle.message)->hidden_until() == attempt->until;
+  };
+  if (!std::all_of(attempt->handles.begin(), attempt->handles.end(), is_held)) return false;
+  attempt->until = now_ + visibility;
+  VisibilityChangedEvent event{queue.id.number, {}};
+  for (const ReceiptHandle& handle : attempt->handles) {
+    event.changes.push_back({handle.message.value, attempt->until});
+    out.push_back(describe(queue, *queue.messages.find(handle.message)));
+  }
+  record(event);
+  note_deadline(queue);
+  return true;
+}
+
+void EngineCore::note_attempt(QueueState& queue, std::string_view attempt_id, seconds visibility,
+                              const std::vector<ReceivedMessage>& messages) {
+  if (attempt_id.empty()) return;
+  Attempt attempt{now_, now_ + visibility, {}};
+  for (const ReceivedMessage& message : messages) attempt.handles.push_back(message.handle);
+  queue.attempts.note(attempt_id, std::move(attempt));
+}
+
 void EngineCore::run(const Caller& caller, const ReceiveMessages& command) {
   QueueState* queue = queue_for(caller, command.queue, "sqs:ReceiveMessage");
   if (queue == nullptr) return;
@@ -160,15 +209,21 @@ void EngineCore::run(const Caller& caller, const ReceiveMessages& command) {
   // Who waits already comes first.
   serve_waiters();
   std::vector<ReceivedMessage>& messages = fresh_received();
+  if (!command.attempt_id.empty() && repeat_attempt(*queue, command.attempt_id, visibility.value(), messages))
+    return reply(caller.id, MessagesReceived{messages});
   const bool at_limit = take(*queue, command.max_messages.count(), visibility.value(), messages);
-  if (!messages.empty()) return reply(caller.id, MessagesReceived{messages});
+  if (!messages.empty()) {
+    note_attempt(*queue, command.attempt_id, visibility.value(), messages);
+    return reply(caller.id, MessagesReceived{messages});
+  }
   if (wait.count() == 0) {
     if (at_limit && !queue->settings.fifo) return reply(caller.id, error(Code::TooManyInFlight));
     ++queue->counters.empty_receives;
     return reply(caller.id, MessagesReceived{});
   }
   const Timestamp until = now_ + wait.value();
-  queue->waiters.push_back({caller.id, until, command.max_messages.count(), command.visibility_timeout});
+  queue->waiters.push_back({caller.id, until, command.max_messages.count(), command.visibility_timeout,
+                            std::string{command.attempt_id}});
   const bool fresh = waiters_.emplace(caller.id.value, WaiterPlace{queue->id.number, std::prev(queue->waiters.end())}).second;
   FANFARE_ASSERT(fresh);
   wait_ends_.emplace(until, caller.id.value);
@@ -193,6 +248,7 @@ void EngineCore::run(const ReceiveUndelivered& undelivered) {
 
 std::optional<QueueError> EngineCore::decide_delete(QueueState& queue, const ReceiptHandle& handle, DeletedEvent& event) const {
   if (handle.queue != queue.id) return error(Code::ReceiptHandleOfOtherQueue);
+  if (queue.settings.fifo && queue.messages.has_expired(handle)) return error(Code::ReceiptHandleExpired);
   if (queue.messages.decide_delete(handle)) event.sequences.push_back(handle.message.value);
   return std::nullopt;
 }
@@ -205,7 +261,7 @@ void EngineCore::run(const Caller& caller, const DeleteMessage& command) {
   if (auto bad = decide_delete(*queue, command.handle, deleted_)) return reply(caller.id, std::move(*bad));
   if (deleted_.sequences.empty()) return reply(caller.id, Done{});
   record(deleted_);
-  note_arrival(*queue);  // one that the limit of messages in flight kept waiting
+  note_arrival(*queue);  // what the limit of messages in flight, or the group, kept waiting
   reply_when_durable(caller.id, Done{});
 }
 
@@ -219,7 +275,7 @@ void EngineCore::run(const Caller& caller, const DeleteMessageBatch& command) {
   for (const ReceiptHandle& handle : command.handles) done.errors.push_back(decide_delete(*queue, handle, deleted_));
   if (deleted_.sequences.empty()) return reply(caller.id, std::move(done));
   record(deleted_);
-  note_arrival(*queue);  // one that the limit of messages in flight kept waiting
+  note_arrival(*queue);  // what the limit of messages in flight, or the group, kept waiting
   reply_when_durable(caller.id, std::move(done));
 }
 

@@ -14,8 +14,9 @@
 namespace fanfare::engine {
 namespace {
 
-constexpr std::string_view kQueues[] = {"a", "b", "dlq"};
-constexpr std::string_view kTopics[] = {"t", "u"};
+constexpr std::string_view kQueues[] = {"a", "b", "dlq", "f.fifo", "g.fifo"};
+constexpr std::string_view kTopics[] = {"t", "u", "v.fifo"};
+constexpr std::string_view kGroups[] = {"red", "green", "blue"};
 
 /// Plays random commands on one engine; the same seed gives the same commands.
 class Player {
@@ -34,8 +35,26 @@ class Player {
   std::string_view any_topic() { return kTopics[rng_.below(std::size(kTopics))]; }
   milliseconds any_time() { return milliseconds{rng_.chance(1, 20) ? rng_.below(90'000) : rng_.below(4'000)}; }
 
-  queue::AttributeChanges any_attributes() {
+  std::string_view any_group() { return kGroups[rng_.below(std::size(kGroups))]; }
+  // Groups also on standard queues, where they are tenants.
+  OutgoingMessage any_message(std::string_view queue, std::string_view body, std::optional<queue::DeliveryDelay> delay = {}) {
+    OutgoingMessage message = engine.outgoing(body, delay);
+    const bool fifo = queue::is_fifo_name(queue);
+    if (fifo || rng_.chance(1, 2)) message.content.group_id = any_group();
+    if (fifo) message.content.deduplication_id = any_id();
+    return message;
+  }
+  // Some come again.
+  std::string_view any_id() { return ids_[next_id_++ % std::size(ids_)] = std::to_string(rng_.chance(1, 3) ? rng_.below(5) : rng_.next()); }
+
+  queue::AttributeChanges any_attributes(std::string_view queue) {
     queue::AttributeChanges changes;
+    if (queue::is_fifo_name(queue)) {
+      changes.fifo = true;
+      if (rng_.chance(1, 3))
+        changes.deduplication_scope =
+            rng_.chance(1, 2) ? queue::DeduplicationScope::Queue : queue::DeduplicationScope::MessageGroup;
+    }
     if (rng_.chance(1, 2)) changes.visibility_timeout = *queue::VisibilityTimeout::of(static_cast<std::int64_t>(rng_.below(20)));
     if (rng_.chance(1, 3)) changes.delivery_delay = *queue::DeliveryDelay::of(static_cast<std::int64_t>(rng_.below(5)));
     if (rng_.chance(1, 3)) changes.retention_period = *queue::RetentionPeriod::of(60 + static_cast<std::int64_t>(rng_.below(100)));
@@ -81,12 +100,14 @@ class Player {
       case 3: {
         std::optional<queue::DeliveryDelay> delay;
         if (rng_.chance(1, 5)) delay = *queue::DeliveryDelay::of(static_cast<std::int64_t>(rng_.below(10)));
-        engine.ask(SendMessage{queue_key(any_queue()), engine.outgoing(body, delay)});
+        const auto queue = any_queue();
+        engine.ask(SendMessage{queue_key(queue), any_message(queue, body, delay)});
         break;
       }
       case 4: {
-        const std::vector<OutgoingMessage> messages{engine.outgoing(body), engine.outgoing("y"), engine.outgoing("z")};
-        engine.ask(SendMessageBatch{queue_key(any_queue()), messages});
+        const auto queue = any_queue();
+        const std::vector<OutgoingMessage> messages{any_message(queue, body), any_message(queue, "y"), any_message(queue, "z")};
+        engine.ask(SendMessageBatch{queue_key(queue), messages});
         break;
       }
       case 5:
@@ -140,12 +161,32 @@ class Player {
       case 15:
       case 16: {
         const message::MessageAttribute attributes[] = {{"k", "String", rng_.chance(1, 2) ? "1" : "2"}};
-        engine.ask(Publish{topic_key(any_topic()), engine.publication(body, attributes)});
+        const auto topic = any_topic();
+        OutgoingPublication publication = engine.publication(body, attributes);
+        if (queue::is_fifo_name(topic)) {
+          publication.content.group_id = any_group();
+          publication.content.deduplication_id = any_id();
+        }
+        engine.ask(Publish{topic_key(topic), publication});
         break;
       }
-      case 17: engine.ask(CreateQueue{queue_key(any_queue()), any_attributes(), {}}); break;
-      case 18: engine.ask(ChangeQueue{queue_key(any_queue()), any_attributes()}); break;
-      case 19: engine.ask(CreateTopic{topic_key(any_topic()), {}, {}}); break;
+      case 17: {
+        const auto queue = any_queue();
+        engine.ask(CreateQueue{queue_key(queue), any_attributes(queue), {}});
+        break;
+      }
+      case 18: {
+        const auto queue = any_queue();
+        engine.ask(ChangeQueue{queue_key(queue), any_attributes(queue)});
+        break;
+      }
+      case 19: {
+        const auto topic = any_topic();
+        topic::TopicChanges changes;
+        if (queue::is_fifo_name(topic)) changes.fifo = true;
+        engine.ask(CreateTopic{topic_key(topic), changes, {}});
+        break;
+      }
       case 20: {
         const std::string endpoint = queue_arn(any_queue());
         const Subscribe request = engine.subscription(any_topic(), endpoint, any_subscription());
@@ -195,6 +236,8 @@ class Player {
   }
 
   Rng rng_;
+  std::string ids_[4];  // deduplication ids of the request in the making
+  std::size_t next_id_ = 0;
   std::vector<std::pair<std::string, ReceiptHandle>> handles_;
   std::map<std::pair<std::string, SequenceNumber>, Timestamp> leases_;
   std::vector<CallerId> waiting_;
@@ -242,6 +285,7 @@ RC_GTEST_PROP(Engine, ReplayGivesTheLiveState, (std::uint64_t seed)) {
   const EngineOptions options = small_memory(seed);
   Player player(seed, options);
   player.play(200);
+  player.engine.input(DeadlineCame{});
   player.engine.deadline();
   EngineFixture replayed = player.engine.replayed(options.epoch);
   replayed.input(DeadlineCame{});
@@ -304,6 +348,7 @@ RC_GTEST_PROP(Engine, RelocatedContentsAreReadWhereTheyLieNow, (std::uint64_t se
   const auto oldest = e.engine.oldest_needed_position();
   RC_ASSERT(!oldest || *oldest >= LogPosition{before.value & ~std::uint64_t{0xffff}});
   // The log before it is not needed any more: contents are found behind it, live and after a replay.
+  e.input(DeadlineCame{});
   EngineFixture replayed = e.replayed(options.epoch);
   replayed.input(DeadlineCame{});
   replayed.deadline();

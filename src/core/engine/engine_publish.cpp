@@ -27,7 +27,9 @@ std::optional<TopicError> EngineCore::check_publication(const TopicState& topic,
   const auto error = [](Code code) { return TopicError{code, {}, std::nullopt}; };
   if (topic.settings.fifo) {
     if (content.group_id.empty()) return error(Code::MessageGroupIdMissing);
-    if (content.deduplication_id.empty()) return error(Code::DeduplicationIdMissing);
+    const bool from_content =
+        topic.settings.content_based_deduplication && !publication.content_deduplication_id.empty();
+    if (content.deduplication_id.empty() && !from_content) return error(Code::DeduplicationIdMissing);
   } else if (!content.deduplication_id.empty()) {
     return error(Code::DeduplicationIdOnStandardTopic);
   }
@@ -40,7 +42,8 @@ void EngineCore::run(const Caller& caller, const Publish& command) {
   if (auto bad = check_publication(*topic, command.publication)) return reply(caller.id, std::move(*bad));
   const LogPosition before = log_end_;
   const Published published = publish(*topic, command.publication);
-  if (log_end_ == before) return reply(caller.id, published);  // it reached no queue: there is nothing to keep
+  // It reached no queue: there is nothing to keep. A duplicate waits for the first, which may be on its way to the disk.
+  if (log_end_ == before && !topic->settings.fifo) return reply(caller.id, published);
   reply_when_durable(caller.id, published);
 }
 
@@ -63,6 +66,13 @@ Published EngineCore::publish(TopicState& topic, const OutgoingPublication& publ
   message::Content content = publication.content;
   FANFARE_ASSERT(content.publication.has_value());
   content.publication->published_at = now_;
+  const bool fifo = topic.settings.fifo;
+  if (fifo) {
+    if (content.deduplication_id.empty()) content.deduplication_id = publication.content_deduplication_id;
+    const auto* first = topic.deduplication.find(deduplication_key(topic, {content.group_id, content.deduplication_id}), now_);
+    if (first != nullptr) return {PublicationId{first->id}, SequenceNumber{first->sequence_number}};
+    content.publication->sequence_number = topic.next_sequence.value;
+  }
   ++topic.counters.published;
   topic.counters.published_bytes += message::counted_bytes(content);
   published_.topic = topic.id.number;
@@ -83,18 +93,21 @@ Published EngineCore::publish(TopicState& topic, const OutgoingPublication& publ
     }
     deliver(topic, *subscription, content);
   }
-  const PublicationId id = content.publication->id;
-  if (!published_.deliveries.empty()) {
+  // Without a receiver there is nothing to keep, but for a FIFO topic's number and the id that it now knows.
+  if (!published_.deliveries.empty() || fifo) {
     const std::size_t start = outputs_->record_bytes.size();
     const LogPosition position = log_end_;
     const std::string_view bytes = encode_record_with(published_, now_, content, outputs_->record_bytes);
     finish_record(start);
-    const std::uint32_t payload = payloads_.add(position, bytes, static_cast<std::uint32_t>(bytes.size()),
-                                                static_cast<std::uint32_t>(published_.deliveries.size()));
-    apply(published_, id, payload);
+    const auto references = static_cast<std::uint32_t>(published_.deliveries.size());
+    const std::uint32_t payload =
+        references == 0 ? 0 : payloads_.add(position, bytes, static_cast<std::uint32_t>(bytes.size()), references);
+    apply(published_, {content.group_id, content.deduplication_id}, *content.publication, payload);
     for (const auto& delivery : published_.deliveries) queue_by_number(delivery.queue)->planned = 0;
   }
-  return {id, std::nullopt};
+  Published published{content.publication->id, std::nullopt};
+  if (fifo) published.sequence_number = SequenceNumber{content.publication->sequence_number};
+  return published;
 }
 
 QueueState* EngineCore::endpoint_of(const SubscriptionState& subscription) const {
@@ -181,8 +194,16 @@ void EngineCore::deliver(TopicState& topic, SubscriptionState& subscription, con
   QueueState* queue = endpoint_of(subscription);
   const auto reason = obstacle(topic, subscription, queue, content, decision);
   if (!reason) {
-    add_delivery(subscription, *queue, false);
     ++topic.counters.delivered;
+    // A FIFO queue that has accepted this id already keeps the first.
+    const ContentKeys keys{content.group_id, content.deduplication_id};
+    const bool known =
+        queue->settings.fifo && queue->messages.find_duplicate(deduplication_key(*queue, keys), now_) != nullptr;
+    if (known) {
+      ++queue->counters.deduplicated;
+    } else {
+      add_delivery(subscription, *queue, false);
+    }
     return;
   }
   ++topic.counters.failed;

@@ -1,7 +1,8 @@
 // The state as a whole: snapshot and load, relocation of contents, and the state as text.
 //
 // A snapshot is a row of sections. Each begins with u8 version = 1 and u8 kind; the rest is the fields of the struct of that
-// name below, as archive.h writes them. Order: Head, queues, topics, subscriptions, payloads, entries, End.
+// name below, as archive.h writes them. Order: Head, queues, topics, subscriptions, duplicates, payloads, for each queue its
+// groups (FIFO) and entries, End.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -22,11 +23,14 @@ namespace {
 constexpr std::uint8_t kVersion = 1;
 constexpr std::size_t kPayloadsPerSection = 65'536;
 constexpr std::size_t kEntriesPerSection = 8'192;
+constexpr std::size_t kDuplicatesPerSection = 16'384;
+constexpr std::size_t kGroupsPerSection = 8'192;
 constexpr std::size_t kRelocationLooksAt = 4'096;  // a few tenths of a millisecond
 
 /// Numbers are durable: never change or reuse one.
-enum class SectionKind : std::uint8_t { Head = 1, Queue = 2, Topic = 3, Subscription = 4, Payloads = 5, Entries = 6, End = 7 };
-SectionKind last_of(SectionKind) { return SectionKind::End; }
+enum class SectionKind : std::uint8_t { Head = 1, Queue = 2, Topic = 3, Subscription = 4, Payloads = 5, Entries = 6, End = 7,
+                                        Groups = 8, Duplicates = 9 };
+SectionKind last_of(SectionKind) { return SectionKind::Duplicates; }
 
 struct HeadImage {
   std::uint64_t log_end = 0;
@@ -65,10 +69,11 @@ struct TopicImage {
   Timestamp created_at{};
   Tagging tags;
   std::uint64_t subscriptions_deleted = 0;
+  std::uint64_t next_sequence = 0;
 };
 template <class A>
 void fields(A& a, Arg<A, TopicImage>& t) {
-  a(t.number), a(t.key), a(t.settings), a(t.created_at), a(t.tags), a(t.subscriptions_deleted);
+  a(t.number), a(t.key), a(t.settings), a(t.created_at), a(t.tags), a(t.subscriptions_deleted), a(t.next_sequence);
 }
 
 struct SubscriptionImage {
@@ -119,6 +124,33 @@ void fields(A& a, Arg<A, EntryImage>& image) {
   a(e.id), a(e.sequence.value), a(e.sent_at), a(e.payload), a(e.hidden_until_ms), a(e.first_received_ms), a(e.received_ms);
   a(e.receipt), a(e.receive_epoch), a(e.undelivered), a(e.state), a(e.group), a(e.envelope), a(e.dead_letter_source);
   a(image.rank);
+}
+/// The names of a FIFO queue's groups, by the numbers that its entries have.
+struct GroupsImage {
+  std::uint32_t queue = 0;
+  std::vector<std::pair<std::uint32_t, std::string>> names;
+};
+template <class A>
+void fields(A& a, Arg<A, GroupsImage>& g) {
+  a(g.queue), a(g.names);
+}
+struct DuplicateImage {
+  message::DeduplicationWindow::Key key;
+  message::DeduplicationWindow::Accepted accepted;
+};
+template <class A>
+void fields(A& a, Arg<A, DuplicateImage>& d) {
+  a(d.key.high), a(d.key.low), a(d.accepted.id), a(d.accepted.sequence_number), a(d.accepted.at);
+}
+/// The deduplication ids that a FIFO queue (or, without one, a FIFO topic) knows, in the order of their acceptance.
+struct DuplicatesImage {
+  std::uint32_t queue = 0;  ///< 0: of the topic
+  std::uint32_t topic = 0;
+  std::vector<DuplicateImage> duplicates;
+};
+template <class A>
+void fields(A& a, Arg<A, DuplicatesImage>& d) {
+  a(d.queue), a(d.topic), a(d.duplicates);
 }
 struct EntriesImage {
   std::uint32_t queue = 0;
@@ -176,7 +208,7 @@ void EngineCore::snapshot(const std::function<void(std::string_view)>& write) co
     if (topic == nullptr) continue;
     write_section(SectionKind::Topic,
                   TopicImage{topic->id.number, topic->key, topic->settings, topic->created_at, tagging(topic->tags),
-                             topic->subscriptions_deleted},
+                             topic->subscriptions_deleted, topic->next_sequence.value},
                   write);
   }
   for (const auto& s : subscriptions_) {
@@ -186,6 +218,20 @@ void EngineCore::snapshot(const std::function<void(std::string_view)>& write) co
                                     s->principal, s->created_at, s->settings, s->token, s->authenticated, s->deleted},
                   write);
   }
+
+  const auto write_duplicates = [&](DuplicatesImage image, const message::DeduplicationWindow& window) {
+    window.for_each(now_, [&](const auto& key, const auto& accepted) {
+      image.duplicates.push_back({key, accepted});
+      if (image.duplicates.size() < kDuplicatesPerSection) return;
+      write_section(SectionKind::Duplicates, image, write);
+      image.duplicates.clear();
+    });
+    if (!image.duplicates.empty()) write_section(SectionKind::Duplicates, image, write);
+  };
+  for (const auto& queue : queues_)
+    if (queue != nullptr) write_duplicates({queue->id.number, 0, {}}, queue->messages.deduplication());
+  for (const auto& topic : topics_)
+    if (topic != nullptr) write_duplicates({0, topic->id.number, {}}, topic->deduplication);
 
   // Payloads get numbers without gaps; entries name them by these.
   std::vector<std::uint32_t> numbers(payloads_.end());
@@ -202,6 +248,16 @@ void EngineCore::snapshot(const std::function<void(std::string_view)>& write) co
 
   for (const auto& queue : queues_) {
     if (queue == nullptr || queue->messages.size() == 0) continue;
+    if (queue->messages.fifo()) {
+      GroupsImage groups{queue->id.number, {}};
+      queue->messages.for_each_group([&](std::uint32_t number, std::string_view name) {
+        groups.names.emplace_back(number, name);
+        if (groups.names.size() < kGroupsPerSection) return;
+        write_section(SectionKind::Groups, groups, write);
+        groups.names.clear();
+      });
+      if (!groups.names.empty()) write_section(SectionKind::Groups, groups, write);
+    }
     EntriesImage entries{queue->id.number, {}};
     queue->messages.for_each({0}, [&](const queue::Entry& entry) {
       EntryImage& image = entries.entries.emplace_back(EntryImage{entry, queue->messages.rank_of(entry)});
@@ -220,22 +276,22 @@ void EngineCore::snapshot(const std::function<void(std::string_view)>& write) co
 // ---- Load ---------------------------------------------------------------------------------------------------------------
 
 Result<Success, ReplayError> EngineCore::load(const std::function<std::optional<std::string>()>& next) {
-  std::vector<std::uint32_t> payloads;  // by number; each holds a reference of ours until the end
-  bool ended = false;
+  Loading loading;
   while (const auto section = next()) {
-    if (ended || section->size() < 2) return ReplayError::Damaged;
+    if (loading.ended || section->size() < 2) return ReplayError::Damaged;
     if (static_cast<std::uint8_t>((*section)[0]) != kVersion) return ReplayError::UnknownVersion;
-    if (!load_section(*section, payloads, ended)) return ReplayError::Damaged;
+    if (!load_section(*section, loading)) return ReplayError::Damaged;
   }
-  if (!ended) return ReplayError::Damaged;
-  for (const std::uint32_t payload : payloads) payloads_.release(payload);
+  if (!loading.ended) return ReplayError::Damaged;
+  for (const std::uint32_t payload : loading.payloads) payloads_.release(payload);
   for (const auto& queue : queues_)
     if (queue != nullptr && !queue->deleted) note_deadline(*queue);
   payloads_.free_condemned();
   return Success{};
 }
 
-bool EngineCore::load_section(std::string_view section, std::vector<std::uint32_t>& payloads, bool& ended) {
+bool EngineCore::load_section(std::string_view section, Loading& loading) {
+  std::vector<std::uint32_t>& payloads = loading.payloads;
   Reader reader(section.substr(1));
   SectionKind kind{};
   reader(kind);
@@ -257,7 +313,8 @@ bool EngineCore::load_section(std::string_view section, std::vector<std::uint32_
       if (!read_image(reader, image) || image.number == 0 || image.number >= queues_.size()) return false;
       if (queues_[image.number] != nullptr || (!image.deleted && find_queue(image.key.view()) != nullptr)) return false;
       if (!image.settings.policy.empty() && !policy::Policy::parse(image.settings.policy)) return false;
-      auto fresh = std::make_unique<QueueState>(QueueId{image.number}, image.key, SequenceNumber{image.next_sequence});
+      auto fresh = std::make_unique<QueueState>(QueueId{image.number}, image.key, SequenceNumber{image.next_sequence},
+                                                image.settings.fifo);
       fresh->deleted = image.deleted;
       QueueState& queue = insert_queue(std::move(fresh));
       set_settings(queue, image.settings);
@@ -279,6 +336,7 @@ bool EngineCore::load_section(std::string_view section, std::vector<std::uint32_
       fresh->created_at = image.created_at;
       fresh->tags = {image.tags.begin(), image.tags.end()};
       fresh->subscriptions_deleted = image.subscriptions_deleted;
+      fresh->next_sequence = {image.next_sequence};
       set_settings(insert_topic(std::move(fresh)), image.settings);
       return true;
     }
@@ -313,6 +371,30 @@ bool EngineCore::load_section(std::string_view section, std::vector<std::uint32_
         payloads.push_back(payloads_.add(LogPosition{position}, {}, bytes, 1));
       return true;
     }
+    case SectionKind::Groups: {
+      GroupsImage image;
+      if (!read_image(reader, image)) return false;
+      for (auto& [number, name] : image.names) {
+        if (number == 0 || name.empty()) return false;
+        if (!loading.groups.emplace(std::pair{image.queue, number}, std::move(name)).second) return false;
+      }
+      return true;
+    }
+    case SectionKind::Duplicates: {
+      DuplicatesImage image;
+      if (!read_image(reader, image)) return false;
+      QueueState* queue = queue_by_number(image.queue);
+      TopicState* topic = image.topic < topics_.size() ? topics_[image.topic].get() : nullptr;
+      if (image.queue != 0 ? queue == nullptr || !queue->settings.fifo : topic == nullptr) return false;
+      for (const DuplicateImage& one : image.duplicates) {
+        if (image.queue != 0) {
+          queue->messages.restore_duplicate(one.key, one.accepted);
+        } else {
+          topic->deduplication.insert(one.key, one.accepted);
+        }
+      }
+      return true;
+    }
     case SectionKind::Entries: {
       EntriesImage image;
       if (!read_image(reader, image)) return false;
@@ -326,6 +408,7 @@ bool EngineCore::load_section(std::string_view section, std::vector<std::uint32_
         const bool grows = previous < entry.sequence && entry.sequence < next;
         if (!grows || queue->messages.find(entry.sequence) != nullptr || entry.payload >= payloads.size()) return false;
         if (entry.undelivered > entry.receipt) return false;
+        if (queue->settings.fifo && entry.state == queue::EntryState::Returned) return false;  // there it stands in its group
         entry.payload = payloads[entry.payload];
         if (entry.envelope != 0) {
           SubscriptionState* subscription = subscription_by_number(entry.envelope);
@@ -337,8 +420,14 @@ bool EngineCore::load_section(std::string_view section, std::vector<std::uint32_
           if (source == nullptr) return false;
           ++source->references;
         }
+        std::string_view group;
+        if (queue->settings.fifo) {
+          const auto name = loading.groups.find({image.queue, entry.group});
+          if (name == loading.groups.end()) return false;
+          group = name->second;
+        }
         payloads_.retain(entry.payload);
-        queue->messages.restore(entry, one.rank);
+        queue->messages.restore(entry, one.rank, group);
         previous = entry.sequence;
       }
       return true;
@@ -346,7 +435,7 @@ bool EngineCore::load_section(std::string_view section, std::vector<std::uint32_
     case SectionKind::End: {
       std::uint32_t count = 0;
       reader(count);
-      ended = true;
+      loading.ended = true;
       return reader.ok() && reader.remaining() == 0 && count == payloads.size();
     }
   }
@@ -475,20 +564,32 @@ std::string EngineCore::debug_state() const {
                      e.sequence.value, e.id.str(), kStates[static_cast<std::size_t>(e.state)], queue->messages.rank_of(e),
                      payloads_.position(e.payload).value, unix_ms(e.sent_at), e.hidden_until_ms, e.first_received_ms,
                      e.received_ms, e.receipt, e.undelivered, e.receive_epoch);
-      fmt::format_to(out, " group {} envelope {} source {} copies {}\n", e.group, e.envelope, e.dead_letter_source,
+      fmt::format_to(out, " group '{}' envelope {} source {} copies {}\n", queue->messages.group_of(e), e.envelope, e.dead_letter_source,
                      payloads_.references(e.payload));
       return true;
     });
   }
+  const auto duplicates_of = [&](const message::DeduplicationWindow& window) {
+    window.for_each(now_, [&](const auto& key, const auto& accepted) {
+      fmt::format_to(out, "  duplicate {:x}{:x} {} {} {}\n", key.high, key.low, accepted.id.str(), accepted.sequence_number,
+                     unix_ms(accepted.at));
+    });
+  };
+  for (const auto& queue : queues_) {
+    if (queue == nullptr || queue->messages.deduplication().size() == 0) continue;
+    fmt::format_to(out, "duplicates of queue {}\n", queue->id.number);
+    duplicates_of(queue->messages.deduplication());
+  }
   for (const auto& topic : topics_) {
     if (topic == nullptr) continue;
-    fmt::format_to(out, "topic {} {} created {} unsubscribed {}", topic->id.number, topic->arn, unix_ms(topic->created_at),
-                   topic->subscriptions_deleted);
+    fmt::format_to(out, "topic {} {} created {} unsubscribed {} next {}", topic->id.number, topic->arn,
+                   unix_ms(topic->created_at), topic->subscriptions_deleted, topic->next_sequence.value);
     tags_of(topic->tags);
     text += "\n  settings ";
     settings_of(topic->settings);
     for (const SubscriptionState* subscription : topic->subscriptions)
       fmt::format_to(out, "  subscription {}\n", subscription->id.number);
+    duplicates_of(topic->deduplication);
   }
   for (const auto& s : subscriptions_) {
     if (s == nullptr) continue;

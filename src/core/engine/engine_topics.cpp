@@ -70,7 +70,7 @@ void EngineCore::run(const Caller& caller, const CreateTopic& command) {
   if (auto bad = check_topic_settings(command.topic, settings, command.attributes)) return reply(caller.id, std::move(*bad));
   if (refused_by_storage(caller)) return;
   const auto number = static_cast<std::uint32_t>(topics_.size());
-  record(TopicCreatedEvent{number, key, settings, {tags.begin(), tags.end()}});
+  record(TopicCreatedEvent{number, SequenceNumber::first_of(options_.epoch).value, key, settings, {tags.begin(), tags.end()}});
   reply_when_durable(caller.id, TopicFound{&topics_[number]->key});
 }
 

@@ -73,7 +73,7 @@ void fields(A& a, Arg<A, QueueTaggedEvent>& e) {
 }
 template <class A>
 void fields(A& a, Arg<A, TopicCreatedEvent>& e) {
-  a(e.topic), a(e.key), a(e.settings), a(e.tags);
+  a(e.topic), a(e.first_sequence), a(e.key), a(e.settings), a(e.tags);
 }
 template <class A>
 void fields(A& a, Arg<A, TopicChangedEvent>& e) {

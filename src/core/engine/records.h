@@ -72,7 +72,8 @@ struct SentEvent {
   Timestamp visible_at{};
 };
 
-/// A message was published to a topic and reached these queues. Carries its content.
+/// A message was published to a topic and reached these queues. Carries its content, in which a FIFO topic's sequence number
+/// stands.
 struct PublishedEvent {
   struct Delivery {
     std::uint32_t subscription = 0;
@@ -147,6 +148,7 @@ struct QueueTaggedEvent {
 
 struct TopicCreatedEvent {
   std::uint32_t topic = 0;
+  std::uint64_t first_sequence = 0;  ///< counts on FIFO topics
   topic::TopicKey key;
   topic::TopicSettings settings;
   Tagging tags;

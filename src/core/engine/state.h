@@ -6,6 +6,7 @@
 #pragma once
 
 #include <cstdint>
+#include <deque>
 #include <list>
 #include <map>
 #include <memory>
@@ -32,11 +33,43 @@ struct Waiter {
   Timestamp until{};
   std::int64_t max_messages = 1;
   std::optional<queue::VisibilityTimeout> visibility_timeout;
+  std::string attempt_id;  ///< empty: none
+};
+
+/// A receive of a FIFO queue that can be asked for again for five minutes. [SQS ReceiveRequestAttemptId]
+struct Attempt {
+  Timestamp at{};
+  Timestamp until{};  ///< end of the lease that it gave last
+  std::vector<ReceiptHandle> handles;
+};
+class Attempts {
+ public:
+  /// Null pointer if there is none of this id, or it is too old.
+  Attempt* find(std::string_view id, Timestamp now) {
+    const auto found = by_id_.find(id);
+    return found == by_id_.end() || is_old(found->second.at, now) ? nullptr : &found->second;
+  }
+  /// Takes the place of an older one of this id. `attempt.at` is now.
+  void note(std::string_view id, Attempt attempt) {
+    // Two for each that comes: what is kept follows the rate of the last five minutes.
+    for (int i = 0; i < 2 && !order_.empty() && is_old(order_.front().first, attempt.at); ++i) {
+      const auto oldest = by_id_.find(order_.front().second);
+      if (oldest != by_id_.end() && is_old(oldest->second.at, attempt.at)) by_id_.erase(oldest);
+      order_.pop_front();
+    }
+    order_.emplace_back(attempt.at, id);
+    by_id_.insert_or_assign(std::string{id}, std::move(attempt));
+  }
+
+ private:
+  static bool is_old(Timestamp at, Timestamp now) { return at + message::kDeduplicationInterval <= now; }
+  std::map<std::string, Attempt, std::less<>> by_id_;
+  std::deque<std::pair<Timestamp, std::string>> order_;
 };
 
 struct QueueState {
-  QueueState(QueueId its_id, QueueKey its_key, SequenceNumber first)
-      : id(its_id), key(std::move(its_key)), arn(key.arn().str()), messages(first) {}
+  QueueState(QueueId its_id, QueueKey its_key, SequenceNumber first, bool fifo)
+      : id(its_id), key(std::move(its_key)), arn(key.arn().str()), messages(first, fifo) {}
 
   // Constant after construction.
   QueueId id;
@@ -55,6 +88,7 @@ struct QueueState {
   std::uint64_t references = 0;  ///< entries elsewhere that name this queue as their dead_letter_source
 
   // Transient.
+  Attempts attempts;          ///< FIFO queues only
   std::list<Waiter> waiters;  ///< first come, first served
   QueueCounters counters;
   std::optional<Timestamp> registered;  ///< the deadline that stands for this queue in EngineCore::due_
@@ -104,6 +138,8 @@ struct TopicState {
   TagMap tags;
   std::vector<SubscriptionState*> subscriptions;  ///< by age
   std::uint64_t subscriptions_deleted = 0;
+  SequenceNumber next_sequence{1};                  ///< FIFO topics only
+  message::DeduplicationWindow deduplication;       ///< FIFO topics only
 
   // Transient.
   TopicCounters counters;

@@ -279,6 +279,7 @@ class EngineFixture {
  public:
   Engine engine;
   Timestamp now = kStart;
+  int asked = 0;
   SeededSecrets secrets{7};
   std::vector<std::pair<LogPosition, std::string>> log;
 };

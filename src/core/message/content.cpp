@@ -9,11 +9,11 @@
 namespace fanfare::message {
 namespace {
 
-constexpr std::uint8_t kVersion = 1;
+constexpr std::uint8_t kVersion = 2;
 constexpr std::uint8_t kHasAttributesMd5 = 1;
 constexpr std::uint8_t kIsPublication = 2;
 constexpr std::size_t kHeaderBytes = 56;
-constexpr std::size_t kPublicationBytes = 24;
+constexpr std::size_t kPublicationBytes = 32;
 constexpr std::size_t kAttributeHeaderBytes = 8;
 constexpr std::size_t kU16Max = 0xffff;
 
@@ -77,6 +77,7 @@ void encode(const Content& content, std::string& out) {
   if (content.publication) {
     std::memcpy(at, content.publication->id.bytes.data(), 16);
     at = put_le(at + 16, unix_ms(content.publication->published_at));
+    at = put_le(at, content.publication->sequence_number);
   }
   at = put(at, content.body);
   at = put(at, content.sender);
@@ -137,10 +138,12 @@ std::optional<ContentView> ContentView::decode(std::string_view bytes) {
   if ((flags & kIsPublication) != 0) {
     const std::string_view id = reader.take_bytes(16);
     const auto published_at = reader.take<std::int64_t>();
+    const auto sequence_number = reader.take<std::uint64_t>();
     if (!reader.ok()) return std::nullopt;
     view.publication_.emplace();
     std::memcpy(view.publication_->id.bytes.data(), id.data(), 16);
     view.publication_->published_at = timestamp_from_unix_ms(published_at);
+    view.publication_->sequence_number = sequence_number;
   }
   view.body_ = reader.take_bytes(body_bytes);
   view.sender_ = reader.take_bytes(sender_bytes);

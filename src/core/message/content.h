@@ -4,8 +4,8 @@
 // Rule 1: decode() never trusts its bytes: damaged ones give nullopt, never a read outside.
 // Rule 2: a ContentView points into the encoded bytes; attributes are decoded one after another, on demand.
 //
-// Encoding, little-endian, version 1:
-//   0   u8   version = 1
+// Encoding, little-endian, version 2:
+//   0   u8   version = 2
 //   1   u8   flags: 1 md5 of attributes is valid, 2 is a publication's content
 //   2   u16  number of attributes
 //   4   u32  bytes of the body
@@ -14,7 +14,7 @@
 //   16  u16  bytes of the subject          18  u16  0, reserved
 //   20  u32  bytes of all encoded attributes
 //   24  16 bytes  MD5 of the body          40  16 bytes  MD5 of the attributes (zero if there are none)
-//   56  publication only: 16 bytes publication id, i64 published at (Unix ms)
+//   56  publication only: 16 bytes publication id, i64 published at (Unix ms), u64 sequence number of the topic (0: none)
 //   then body, sender, trace header, group id, deduplication id, subject, attributes; an attribute is
 //   u16 bytes of the name, u16 bytes of the type, u32 bytes of the value, name, type, value.
 #pragma once
@@ -50,6 +50,7 @@ struct PublicationFields {
   PublicationId id;
   Timestamp published_at{};
   std::string_view subject;  ///< empty: none
+  std::uint64_t sequence_number = 0;  ///< FIFO topics: place among the topic's publications; 0: none
 };
 
 /// A message's content as its sender hands it in. Views; the owner is the caller.

@@ -60,12 +60,14 @@ TEST(Content, KeepsThePublication) {
   content.publication->id.bytes[3] = 9;
   content.publication->published_at = timestamp_from_unix_ms(1'764'500'385'123);
   content.publication->subject = "news";
+  content.publication->sequence_number = 17;
   const std::string bytes = encoded(content);
   const auto view = ContentView::decode(bytes);
   ASSERT_TRUE(view && view->publication());
   EXPECT_EQ(view->publication()->id.bytes[3], 9);
   EXPECT_EQ(unix_ms(view->publication()->published_at), 1'764'500'385'123);
   EXPECT_EQ(view->publication()->subject, "news");
+  EXPECT_EQ(view->publication()->sequence_number, 17u);
   EXPECT_FALSE(view->attributes_md5().has_value());
 }
 
@@ -75,7 +77,7 @@ TEST(Content, CutOrLengthenedBytesAreRefused) {
     EXPECT_FALSE(ContentView::decode(std::string_view{bytes}.substr(0, size)).has_value()) << size;
   EXPECT_FALSE(ContentView::decode(bytes + "x").has_value());
   std::string newer = bytes;
-  newer[0] = 2;
+  newer[0] = 3;
   EXPECT_FALSE(ContentView::decode(newer).has_value());
 }
 

@@ -45,8 +45,13 @@ std::optional<Timestamp> Queue::earliest_sent() const {
 }
 
 std::optional<Timestamp> Queue::next_visible() const {
-  if (hidden_.empty()) return std::nullopt;
-  return timestamp_from_unix_ms(hidden_.top().key);
+  std::optional<Timestamp> next;
+  if (!hidden_.empty()) next = timestamp_from_unix_ms(hidden_.top().key);
+  if (delayed_.head != kNone) {
+    const Timestamp ends = entries_[delayed_.head].sent_at + fifo_delay_;
+    if (!next || ends < *next) next = ends;
+  }
+  return next;
 }
 
 std::optional<Timestamp> Queue::next_change(RetentionPeriod retention) const {
@@ -55,13 +60,18 @@ std::optional<Timestamp> Queue::next_change(RetentionPeriod retention) const {
     const Timestamp expiry = *earliest + retention.value();
     if (!next || expiry < *next) next = expiry;
   }
+  if (const auto forgets = deduplication_.next_to_forget(); forgets && (!next || *forgets < *next)) next = forgets;
   return next;
 }
 
-const Entry* Queue::first_ready() const {
+const Entry* Queue::first_ready(std::uint32_t group_in_hand) const {
+  if (groups_ != nullptr) {
+    const std::uint32_t slot = groups_->first_ready(group_in_hand);
+    return slot == kNone ? nullptr : &entries_[slot];
+  }
   const bool returned = !returned_.empty();
-  if (ready_head_ == kNone) return returned ? &entries_[returned_.top().slot] : nullptr;
-  const Entry& fresh = entries_[ready_head_];
+  if (ready_.head == kNone) return returned ? &entries_[returned_.top().slot] : nullptr;
+  const Entry& fresh = entries_[ready_.head];
   if (returned && returned_.top().key.rank <= fresh.sequence.value) return &entries_[returned_.top().slot];
   return &fresh;
 }
@@ -74,6 +84,13 @@ bool Queue::decide_delete(const ReceiptHandle& handle) const {
     return false;
   }
   return true;
+}
+
+bool Queue::has_expired(const ReceiptHandle& handle) const {
+  const Entry* entry = find(handle.message);
+  if (entry == nullptr) return false;
+  const auto order = compare_delivery(handle, *entry);
+  return order < 0 || (order == 0 && entry->state != EntryState::Leased);
 }
 
 bool Queue::is_leased(const ReceiptHandle& handle) const {
@@ -100,15 +117,23 @@ void Queue::apply(const Arrived& event) {
   entry.sequence = event.sequence;
   entry.sent_at = event.sent_at;
   entry.payload = event.payload;
-  entry.group = event.group;
   entry.envelope = event.envelope;
   entry.dead_letter_source = event.dead_letter_source;
   entry.receipt = event.receipt;
   entry.undelivered = event.undelivered;
   entry.first_received_ms = event.first_received_ms;
+  if (groups_ != nullptr) {
+    entry.group = groups_->number_of(event.group);
+    groups_->add_member(entry.group);
+    if (event.deduplication) deduplication_.insert(*event.deduplication, {event.id, event.sequence.value, event.at});
+  }
   index_.insert(event.sequence, slot);
   note_retention(entry);
-  if (event.visible_at > event.at) {
+  if (groups_ != nullptr) {
+    // Behind what is delayed, and be it that its delay has ended and advance() has not come to it yet.
+    if (delayed_.head != kNone || entry.sent_at + fifo_delay_ > event.at) return append_delayed(slot);
+    append_ready(slot);
+  } else if (event.visible_at > event.at) {
     hide(slot, EntryState::Delayed, event.visible_at);
   } else {
     append_ready(slot);
@@ -165,37 +190,46 @@ bool Queue::advance(Timestamp now, RetentionPeriod retention, std::size_t budget
     removed.push_back(take_out(slot));
   }
   const bool more_expired = left == 0;
+  const bool more_forgotten = deduplication_.forget_old(now, budget);
   for (left = budget; left > 0; --left) {
     if (hidden_.empty() || hidden_.top().key > unix_ms(now)) break;
     const std::uint32_t slot = hidden_.top().slot;
     leave_state(slot);
     make_visible(slot);
   }
-  return more_expired || left == 0;
+  for (; left > 0; --left) {
+    if (delayed_.head == kNone || entries_[delayed_.head].sent_at + fifo_delay_ > now) break;
+    const std::uint32_t slot = delayed_.head;
+    leave_state(slot);
+    append_ready(slot);
+  }
+  return more_expired || more_forgotten || left == 0;
 }
 
-void Queue::drain(std::size_t budget, std::vector<Entry>& removed) {
+std::size_t Queue::drain(std::size_t budget, std::vector<Entry>& removed) {
+  std::size_t left = budget;
   std::uint32_t slot = 0;
-  for (; budget > 0; --budget) {
+  for (; left > 0; --left) {
     slot = entries_.next_used(slot);
-    if (slot == entries_.end()) return;
+    if (slot == entries_.end()) break;
     removed.push_back(take_out(slot));
   }
-}
-
-void Queue::set_payload(SequenceNumber sequence, std::uint32_t payload) {
-  const std::uint32_t slot = index_.find(sequence);
-  FANFARE_ASSERT(slot != SequenceIndex::kNone);
-  entries_[slot].payload = payload;
+  const std::size_t ids = deduplication_.size();
+  deduplication_.forget_old(Timestamp::max(), left);
+  return budget - left + ids - deduplication_.size();
 }
 
 std::uint64_t Queue::rank_of(const Entry& entry) const {
   return entry.state == EntryState::Returned ? returned_.at(entry.link_a).key.rank : entry.sequence.value;
 }
 
-void Queue::restore(const Entry& entry, std::uint64_t rank) {
+void Queue::restore(const Entry& entry, std::uint64_t rank, std::string_view group) {
   const std::uint32_t slot = entries_.allocate();
   entries_[slot] = entry;
+  if (groups_ != nullptr) {
+    entries_[slot].group = groups_->number_of(group);
+    groups_->add_member(entries_[slot].group);
+  }
   index_.insert(entry.sequence, slot);
   raise_next_sequence({entry.sequence.value + 1});
   note_retention(entry);
@@ -205,13 +239,16 @@ void Queue::restore(const Entry& entry, std::uint64_t rank) {
       ++counts_.visible;
       returned_.push({rank, entry.sequence.value}, slot, place());
       break;
-    case EntryState::Leased:
-    case EntryState::Delayed: hide(slot, entry.state, entry.hidden_until()); break;
+    case EntryState::Delayed:
+      if (groups_ != nullptr) return append_delayed(slot);
+      [[fallthrough]];
+    case EntryState::Leased: hide(slot, entry.state, entry.hidden_until()); break;
   }
 }
 
 // The slot is in no list, no heap and no count.
 void Queue::make_visible(std::uint32_t slot) {
+  if (groups_ != nullptr) return append_ready(slot);
   Entry& entry = entries_[slot];
   entry.state = EntryState::Returned;
   ++counts_.visible;
@@ -225,27 +262,44 @@ void Queue::hide(std::uint32_t slot, EntryState state, Timestamp until) {
   entry.hidden_until_ms = offset_ms(entry.sent_at, until);
   ++(state == EntryState::Leased ? counts_.in_flight : counts_.delayed);
   hidden_.push(unix_ms(entry.hidden_until()), slot, place());
+  if (groups_ != nullptr && state == EntryState::Leased) groups_->lock(entries_, entry.group);
 }
 
 void Queue::append_ready(std::uint32_t slot) {
   Entry& entry = entries_[slot];
   entry.state = EntryState::Ready;
   ++counts_.visible;
-  entry.link_a = ready_tail_;
+  if (groups_ != nullptr) return groups_->insert(entries_, slot);
+  append(ready_, slot);
+}
+
+void Queue::append_delayed(std::uint32_t slot) {
+  entries_[slot].state = EntryState::Delayed;
+  ++counts_.delayed;
+  append(delayed_, slot);
+}
+
+void Queue::append(Row& row, std::uint32_t slot) {
+  Entry& entry = entries_[slot];
+  entry.link_a = row.tail;
   entry.link_b = kNone;
-  (ready_tail_ == kNone ? ready_head_ : entries_[ready_tail_].link_b) = slot;
-  ready_tail_ = slot;
+  (row.tail == kNone ? row.head : entries_[row.tail].link_b) = slot;
+  row.tail = slot;
+}
+
+void Queue::unlink(Row& row, const Entry& entry) {
+  (entry.link_a == kNone ? row.head : entries_[entry.link_a].link_b) = entry.link_b;
+  (entry.link_b == kNone ? row.tail : entries_[entry.link_b].link_a) = entry.link_a;
 }
 
 // Takes the slot out of the list or heap and the count of its state.
 void Queue::leave_state(std::uint32_t slot) {
-  Entry& entry = entries_[slot];
+  const Entry& entry = entries_[slot];
   switch (entry.state) {
     case EntryState::Ready:
       --counts_.visible;
-      (entry.link_a == kNone ? ready_head_ : entries_[entry.link_a].link_b) = entry.link_b;
-      (entry.link_b == kNone ? ready_tail_ : entries_[entry.link_b].link_a) = entry.link_a;
-      return;
+      if (groups_ != nullptr) return groups_->erase(entries_, slot);
+      return unlink(ready_, entry);
     case EntryState::Returned:
       --counts_.visible;
       returned_.erase(entry.link_a, place());
@@ -253,9 +307,11 @@ void Queue::leave_state(std::uint32_t slot) {
     case EntryState::Leased:
       --counts_.in_flight;
       hidden_.erase(entry.link_a, place());
+      if (groups_ != nullptr) groups_->unlock(entries_, entry.group);
       return;
     case EntryState::Delayed:
       --counts_.delayed;
+      if (groups_ != nullptr) return unlink(delayed_, entry);
       hidden_.erase(entry.link_a, place());
       return;
   }
@@ -266,6 +322,7 @@ Entry Queue::take_out(std::uint32_t slot) {
   const Entry entry = entries_[slot];
   index_.erase(entry.sequence);
   entries_.free(slot);
+  if (groups_ != nullptr) groups_->drop_member(entry.group);
   if (!early_.empty()) drop_stale_early();
   return entry;
 }

@@ -6,20 +6,23 @@
 // Rule 3: no operation is worse than O(log n) in the number of messages; nothing scans.
 // Rule 4: order of a standard queue: by arrival, also for what comes back from a lease; a message that was received three
 //         times and not deleted goes to the back, so that one that always fails cannot starve the others. [SQS metrics]
+//         A FIFO queue's order is that of its groups, see fifo_groups.h. Its delay is the queue's alone, so what is delayed
+//         is a row in the order of arrival: no message passes a delayed one of its group. [SQS delay queues]
 // Rule 5: a lease or a delay that ends at t has ended at t, not after it.
 #pragma once
 
-#include <array>
 #include <cstdint>
+#include <memory>
 #include <optional>
-#include <span>
-#include <string>
 #include <string_view>
 #include <vector>
 
 #include "base/ids.h"
 #include "base/result.h"
 #include "base/time.h"
+#include "core/message/deduplication.h"
+#include "core/queue/entry.h"
+#include "core/queue/fifo_groups.h"
 #include "core/queue/names.h"
 #include "core/queue/sequence_index.h"
 #include "core/queue/settings.h"
@@ -28,44 +31,6 @@
 
 namespace fanfare::queue {
 
-enum class EntryState : std::uint8_t {
-  Ready,     ///< visible and never hidden before: in the list of arrivals
-  Returned,  ///< visible again after a lease or a delay: in the heap of what came back
-  Leased,    ///< in flight
-  Delayed,   ///< not yet visible
-};
-
-/// One message of one queue. Small, because there is one for each queue that a publication reaches; the content lies in
-/// the payload that the entry names. Times are milliseconds since `sent_at`, which 32 bits hold for 49 days.
-struct Entry {
-  MessageId id;
-  SequenceNumber sequence;
-  Timestamp sent_at{};                    ///< counts for retention; kept when the message is dead-lettered
-  std::uint32_t payload = 0;              ///< the engine's index
-  std::uint32_t hidden_until_ms = 0;      ///< end of the lease or the delay
-  std::uint32_t first_received_ms = 0;    ///< one more than the time; 0: never received
-  std::uint32_t received_ms = 0;          ///< start of the last lease
-  std::uint32_t receipt = 0;              ///< number of the last delivery; 0: none
-  std::uint32_t receive_epoch = 0;        ///< epoch of the last delivery
-  std::uint16_t undelivered = 0;          ///< deliveries that did not reach the caller and do not count
-  EntryState state = EntryState::Ready;
-  std::uint8_t reserved = 0;
-  std::uint32_t group = 0;                ///< number of the message group; 0: none
-  std::uint32_t envelope = 0;             ///< subscription whose envelope the copy needs; 0: none
-  std::uint32_t dead_letter_source = 0;   ///< queue that it was moved away from; 0: none
-  std::uint32_t link_a = 0;               ///< previous in a list, or place in a heap
-  std::uint32_t link_b = 0;               ///< next in a list
-
-  [[nodiscard]] std::uint32_t receive_count() const { return receipt - undelivered; }
-  [[nodiscard]] Timestamp hidden_until() const { return sent_at + milliseconds{hidden_until_ms}; }
-  [[nodiscard]] Timestamp received_at() const { return sent_at + milliseconds{received_ms}; }
-  /// `sent_at` if it was never received.
-  [[nodiscard]] Timestamp first_received_at() const {
-    return sent_at + milliseconds{first_received_ms == 0 ? 0 : first_received_ms - 1};
-  }
-};
-static_assert(sizeof(Entry) == 80, "ten million waiting messages must fit into 1.2 GB, see docs/adr/0001");
-
 // ---- Events ---------------------------------------------------------------------------------------------------------
 
 /// A message arrives: sent, published, or moved here.
@@ -73,10 +38,11 @@ struct Arrived {
   MessageId id;
   SequenceNumber sequence;     ///< not below next_sequence()
   Timestamp sent_at{};         ///< of the original
-  Timestamp visible_at{};      ///< a delay's end; not after `at`: visible now
+  Timestamp visible_at{};      ///< a delay's end; not after `at`: visible now. FIFO queues go by their own delay
   Timestamp at{};              ///< when it arrives
   std::uint32_t payload = 0;
-  std::uint32_t group = 0;
+  std::string_view group;      ///< FIFO queues only: its name, not empty
+  std::optional<message::DeduplicationWindow::Key> deduplication;  ///< FIFO queues only: known from now on
   std::uint32_t envelope = 0;
   std::uint32_t dead_letter_source = 0;
   std::uint32_t receipt = 0;        ///< deliveries so far: carried on by dead-lettering
@@ -122,7 +88,8 @@ enum class VisibilityError : std::uint8_t {
 class Queue {
  public:
   /// An empty queue; `next` is the first sequence number that it gives out.
-  explicit Queue(SequenceNumber next = {1}) : next_(next) {}
+  explicit Queue(SequenceNumber next = {1}, bool fifo = false)
+      : next_(next), groups_(fifo ? std::make_unique<FifoGroups>() : nullptr) {}
   Queue(Queue&&) noexcept = default;
   Queue& operator=(Queue&&) noexcept = default;
 
@@ -144,13 +111,35 @@ class Queue {
   [[nodiscard]] std::optional<Timestamp> next_visible() const;
 
   /// The message that a receive takes next; null pointer if none is visible. advance() has been called for this time.
-  [[nodiscard]] const Entry* first_ready() const;
+  /// `group_in_hand`: the group of the messages that this receive has taken already (FIFO), 0 for the first.
+  [[nodiscard]] const Entry* first_ready(std::uint32_t group_in_hand = 0) const;
+  [[nodiscard]] bool fifo() const { return groups_ != nullptr; }
+  /// Empty on standard queues.
+  [[nodiscard]] std::string_view group_of(const Entry& entry) const {
+    return groups_ == nullptr ? std::string_view{} : groups_->name_of(entry.group);
+  }
+  /// Calls visit(number, name) for each group that has messages, in the order of the names.
+  template <class Visit>
+  void for_each_group(Visit&& visit) const {
+    if (groups_ != nullptr) groups_->for_each(visit);
+  }
+  /// Groups with messages in flight; 0 on standard queues. [SQS CloudWatch metrics]
+  [[nodiscard]] std::size_t locked_groups() const { return groups_ == nullptr ? 0 : groups_->locked(); }
+  /// What a message of this deduplication id was answered with less than five minutes ago; null pointer if it is new.
+  [[nodiscard]] const message::DeduplicationWindow::Accepted* find_duplicate(const message::DeduplicationWindow::Key& key,
+                                                                             Timestamp now) const {
+    return deduplication_.find(key, now);
+  }
+  [[nodiscard]] const message::DeduplicationWindow& deduplication() const { return deduplication_; }
   /// Whether a delete with this handle removes the message. False also for a message that is gone, and for an outdated
   /// handle: one of an earlier delivery than the last. A handle of a delivery that this state does not know, made before
   /// a crash that lost its record, counts as newer. [SQS DeleteMessage]
   [[nodiscard]] bool decide_delete(const ReceiptHandle& handle) const;
   [[nodiscard]] Result<VisibilityChanged, VisibilityError> decide_change(const ReceiptHandle& handle,
                                                                          VisibilityTimeout timeout, Timestamp now) const;
+  /// Whether the message is here and the handle's lease has ended, or somebody has received it since. False for a delivery
+  /// that this state does not know. FIFO queues refuse such a delete. [SQS DeleteMessage]
+  [[nodiscard]] bool has_expired(const ReceiptHandle& handle) const;
   /// Whether the handle names the lease that runs now.
   [[nodiscard]] bool is_leased(const ReceiptHandle& handle) const;
 
@@ -165,26 +154,39 @@ class Queue {
   /// it removed to `removed`. Returns whether something is left to do for this time.
   bool advance(Timestamp now, RetentionPeriod retention, std::size_t budget, std::vector<Entry>& removed);
 
-  /// Removes up to `budget` messages in no particular order; for queues that were purged or deleted.
-  void drain(std::size_t budget, std::vector<Entry>& removed);
+  /// Removes up to `budget` messages and deduplication ids in no particular order; for queues that were purged or deleted.
+  /// Returns how many of both; less than `budget`: nothing is left.
+  std::size_t drain(std::size_t budget, std::vector<Entry>& removed);
 
   /// Calls visit(entry) in the order of the sequence numbers, from `from` on, until it returns false.
   template <class Visit>
   void for_each(SequenceNumber from, Visit&& visit) const {
     index_.for_each(from, [&](std::uint32_t slot) { return visit(entries_[slot]); });
   }
-  /// For relocating contents: `entry.payload` of the message's content is now this one.
-  void set_payload(SequenceNumber sequence, std::uint32_t payload);
+  /// The delay of all messages of a FIFO queue, those that are delayed now included. [SQS delay queues]
+  void set_delay(DeliveryDelay delay) { fifo_delay_ = delay.value(); }
   /// The rank by which a Returned message is taken; for debug output and snapshots.
   [[nodiscard]] std::uint64_t rank_of(const Entry& entry) const;
-  /// Puts an entry from a snapshot back; in the order of the sequence numbers. `rank` as rank_of gave it.
-  void restore(const Entry& entry, std::uint64_t rank);
+  /// Puts an entry from a snapshot back; in the order of the sequence numbers. `rank` and `group` as rank_of and group_of
+  /// gave them.
+  void restore(const Entry& entry, std::uint64_t rank, std::string_view group);
+  void restore_duplicate(const message::DeduplicationWindow::Key& key, const message::DeduplicationWindow::Accepted& accepted) {
+    deduplication_.insert(key, accepted);
+  }
 
  private:
   void make_visible(std::uint32_t slot);
   void hide(std::uint32_t slot, EntryState state, Timestamp until);
   void leave_state(std::uint32_t slot);
   void append_ready(std::uint32_t slot);
+  void append_delayed(std::uint32_t slot);
+  /// Rows linked by link_a and link_b, in the order of the sequence numbers.
+  struct Row {
+    std::uint32_t head = Slab<Entry>::kNone;
+    std::uint32_t tail = Slab<Entry>::kNone;
+  };
+  void append(Row& row, std::uint32_t slot);
+  void unlink(Row& row, const Entry& entry);
   void note_retention(const Entry& entry);
   [[nodiscard]] std::optional<Timestamp> earliest_sent() const;
   void drop_stale_early();
@@ -198,15 +200,16 @@ class Queue {
   SequenceNumber next_;
   Counts counts_;
 
-  std::uint32_t ready_head_ = Slab<Entry>::kNone;  // list of Ready entries, by sequence
-  std::uint32_t ready_tail_ = Slab<Entry>::kNone;
+  // Standard queues only.
+  Row ready_;  // Ready entries
   struct Place {
     std::uint64_t rank;  // the sequence number that the entry queues before
     std::uint64_t sequence;
     friend auto operator<=>(const Place&, const Place&) = default;
   };
   SlotHeap<Place> returned_;          // Returned entries
-  SlotHeap<std::int64_t> hidden_;     // Leased and Delayed entries by the time at which that ends, Unix ms
+
+  SlotHeap<std::int64_t> hidden_;     // Leased and (standard queues) Delayed entries by the time at which that ends, Unix ms
 
   // Retention: sent times follow the sequence but for messages that were moved here; those are in a heap of their own,
   // from which an entry is dropped when it comes to the top and is gone.
@@ -217,6 +220,12 @@ class Queue {
   };
   std::vector<Early> early_;
   std::int64_t latest_sent_ms_ = INT64_MIN;
+
+  // FIFO queues only: instead of the list and the heap of visible entries.
+  std::unique_ptr<FifoGroups> groups_;
+  Row delayed_;
+  seconds fifo_delay_{0};
+  message::DeduplicationWindow deduplication_;
 };
 
 }  // namespace fanfare::queue

@@ -41,7 +41,8 @@ void write(std::string_view body, const message::PublicationFields& publication,
     writer.key("Signature").string(fields.signature->signature);
     writer.key("SigningCertURL").string(fields.signature->signing_cert_url);
   }
-  if (fields.signature) writer.key("UnsubscribeURL").string(fields.signature->unsubscribe_url);
+  const std::string_view unsubscribe_url = fields.signature ? fields.signature->unsubscribe_url : fields.unsubscribe_url;
+  if (fields.signature || !unsubscribe_url.empty()) writer.key("UnsubscribeURL").string(unsubscribe_url);
   if (has_attributes) {
     writer.key("MessageAttributes").begin_object();
     for_each_attribute([&](const message::MessageAttribute& attribute) {

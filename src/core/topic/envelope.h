@@ -27,6 +27,7 @@ struct EnvelopeFields {
   std::string_view topic_arn;
   std::string_view sequence_number;             ///< FIFO topics only; else empty
   std::optional<EnvelopeSignature> signature;   ///< nullopt on FIFO topics
+  std::string_view unsubscribe_url = {};        ///< where there is no signature to bring it; empty: left out
 };
 
 /// Appends the envelope of a published content; `content.publication()` must be there.

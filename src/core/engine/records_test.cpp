@@ -1,0 +1,179 @@
+#include "core/engine/records.h"
+
+#include <gtest/gtest.h>
+
+namespace fanfare::engine {
+namespace {
+
+constexpr Timestamp kAt = timestamp_from_unix_ms(1'764'500'385'123);
+
+template <class OneEvent>
+std::string encoded(const OneEvent& event, std::string_view content = {}) {
+  std::string out = "before";
+  encode_record(event, kAt, content, out);
+  return out.substr(6);
+}
+
+template <class OneEvent>
+OneEvent round_trip(const OneEvent& event) {
+  const auto decoded = decode_record(encoded(event));
+  EXPECT_TRUE(decoded.has_value());
+  EXPECT_EQ(decoded->at, kAt);
+  EXPECT_EQ(decoded->content, "");
+  return std::get<OneEvent>(decoded->event);
+}
+
+MessageId some_id() {
+  MessageId id;
+  for (std::size_t i = 0; i < id.bytes.size(); ++i) id.bytes[i] = static_cast<std::uint8_t>(i);
+  return id;
+}
+
+TEST(Record, BeginsWithVersionKindAndTime) {
+  const std::string record = encoded(QueueDeletedEvent{7});
+  ASSERT_EQ(record.size(), 20u);
+  EXPECT_EQ(record[0], 1);
+  EXPECT_EQ(record[1], 18);
+  EXPECT_EQ(load_le<std::uint32_t>(record.data() + 4), 0u);
+  EXPECT_EQ(load_le<std::int64_t>(record.data() + 8), unix_ms(kAt));
+  EXPECT_EQ(load_le<std::uint32_t>(record.data() + 16), 7u);
+}
+
+TEST(Record, OfASentMessageHasThisLayout) {
+  const std::string record = encoded(SentEvent{0x01020304, 0x1112131415161718, some_id(), kAt}, "content");
+  ASSERT_EQ(record.size(), 16u + 36 + 7);
+  EXPECT_EQ(record[1], 1);
+  EXPECT_EQ(load_le<std::uint32_t>(record.data() + 4), 7u);
+  EXPECT_EQ(load_le<std::uint32_t>(record.data() + 16), 0x01020304u);
+  EXPECT_EQ(load_le<std::uint64_t>(record.data() + 20), 0x1112131415161718u);
+  EXPECT_EQ(record[28 + 15], 15);
+  EXPECT_EQ(load_le<std::int64_t>(record.data() + 44), unix_ms(kAt));
+  EXPECT_EQ(record.substr(52), "content");
+  EXPECT_EQ(content_of_record(record), "content");
+}
+
+TEST(Record, EveryKindComesBack) {
+  EXPECT_EQ(round_trip(SentEvent{1, 2, some_id(), kAt}).id, some_id());
+  const auto published = round_trip(PublishedEvent{3, {{1, 2, 3, true, false}, {4, 5, 6, false, true}}});
+  ASSERT_EQ(published.deliveries.size(), 2u);
+  EXPECT_TRUE(published.deliveries[0].enveloped);
+  EXPECT_EQ(published.deliveries[1].sequence, 6u);
+  EXPECT_TRUE(published.deliveries[1].redriven);
+  const auto received = round_trip(ReceivedEvent{1, 2, kAt, {3, 4}});
+  EXPECT_EQ(received.until, kAt);
+  EXPECT_EQ(received.sequences, (std::vector<std::uint64_t>{3, 4}));
+  EXPECT_EQ(round_trip(DeletedEvent{1, {9}}).sequences, (std::vector<std::uint64_t>{9}));
+  EXPECT_EQ(round_trip(VisibilityChangedEvent{1, {{2, kAt}}}).changes[0].until, kAt);
+  EXPECT_EQ(round_trip(DeadLetteredEvent{1, 2, 3, 4, kAt}).to_sequence, 4u);
+  EXPECT_EQ(round_trip(UndeliveredEvent{1, {2}}).queue, 1u);
+  EXPECT_EQ(round_trip(QueueDeletedEvent{1}).queue, 1u);
+  EXPECT_EQ(round_trip(QueuePurgedEvent{1}).queue, 1u);
+  EXPECT_EQ(round_trip(QueueTaggedEvent{1, {{"a", "b"}}}).tags, (Tagging{{"a", "b"}}));
+  EXPECT_EQ(round_trip(TopicDeletedEvent{1}).topic, 1u);
+  EXPECT_EQ(round_trip(TopicTaggedEvent{1, {{"a", "b"}}}).tags, (Tagging{{"a", "b"}}));
+  EXPECT_EQ(round_trip(SubscriptionDeletedEvent{1}).subscription, 1u);
+  EXPECT_TRUE(round_trip(SubscriptionConfirmedEvent{1, true}).authenticated);
+  EXPECT_EQ(round_trip(RelocatedEvent{1, 2}).sequence, 2u);
+}
+
+TEST(Record, SettingsComeBackWhole) {
+  queue::QueueSettings settings;
+  settings.visibility_timeout = *queue::VisibilityTimeout::of(1);
+  settings.delivery_delay = *queue::DeliveryDelay::of(2);
+  settings.retention_period = *queue::RetentionPeriod::of(60);
+  settings.maximum_message_size = *queue::MaximumMessageSize::of(1024);
+  settings.receive_wait = *queue::ReceiveWait::of(3);
+  const queue::QueueKey key{queue::QueueKeyView{"1", "r", "q"}};
+  settings.redrive_policy = queue::RedrivePolicy{key, 4};
+  settings.redrive_allow_policy = queue::RedriveAllowPolicy{queue::RedriveAllowPolicy::Permission::ByQueue, {key}};
+  settings.policy = "policy";
+  settings.fifo = true;
+  settings.content_based_deduplication = true;
+  settings.deduplication_scope = queue::DeduplicationScope::MessageGroup;
+  settings.fifo_throughput_limit = queue::FifoThroughputLimit::PerMessageGroupId;
+  settings.kms_master_key_id = "key";
+  settings.kms_key_reuse_period = *queue::KeyReusePeriod::of(60);
+  settings.managed_encryption = false;
+  const auto created = round_trip(QueueCreatedEvent{1, 2, key, settings, {{"t", "u"}}});
+  EXPECT_EQ(created.settings, settings);
+  EXPECT_EQ(created.key, key);
+  EXPECT_EQ(created.tags, (Tagging{{"t", "u"}}));
+  EXPECT_EQ(round_trip(QueueChangedEvent{1, settings}).settings, settings);
+
+  topic::TopicSettings topic_settings;
+  topic_settings.display_name = "d";
+  topic_settings.policy = "p";
+  topic_settings.delivery_policy = "e";
+  topic_settings.signature_version = 2;
+  topic_settings.tracing_config = "Active";
+  topic_settings.kms_master_key_id = "k";
+  topic_settings.fifo = true;
+  topic_settings.content_based_deduplication = true;
+  topic_settings.fifo_throughput_scope = topic::FifoThroughputScope::MessageGroup;
+  topic_settings.archive_policy = "a";
+  topic_settings.data_protection_policy = "dp";
+  topic_settings.feedback = {{"f", "g"}};
+  const topic::TopicKey topic_key{topic::TopicKeyView{"1", "r", "t"}};
+  EXPECT_EQ(round_trip(TopicCreatedEvent{1, 7, topic_key, topic_settings, {}}).settings, topic_settings);
+  EXPECT_EQ(round_trip(TopicChangedEvent{1, topic_settings}).settings, topic_settings);
+
+  topic::SubscriptionSettings subscription_settings;
+  subscription_settings.raw_delivery = true;
+  subscription_settings.filter_policy = "f";
+  subscription_settings.filter_scope = topic::FilterScope::MessageBody;
+  subscription_settings.redrive_policy = topic::RedrivePolicy{QueueArn{"arn"}};
+  subscription_settings.delivery_policy = "d";
+  subscription_settings.subscription_role_arn = "r";
+  subscription_settings.replay_policy = "p";
+  SubscriptionCreatedEvent subscribed{1, 2, {}, topic::DeliveryProtocol::Https, "e", "o", "p", "t", true, subscription_settings};
+  const auto back = round_trip(subscribed);
+  EXPECT_EQ(back.settings, subscription_settings);
+  EXPECT_EQ(back.protocol, topic::DeliveryProtocol::Https);
+  EXPECT_EQ(back.token, "t");
+  EXPECT_EQ(round_trip(SubscriptionChangedEvent{1, subscription_settings}).settings, subscription_settings);
+}
+
+TEST(Record, ContentIsEncodedBehindTheFields) {
+  message::Content content;
+  content.body = "hello";
+  std::string out = "before";
+  const std::string_view bytes = encode_record_with(SentEvent{1, 2, some_id(), kAt}, kAt, content, out);
+  EXPECT_EQ(message::ContentView::decode(bytes)->body(), "hello");
+  EXPECT_EQ(content_of_record(std::string_view{out}.substr(6)), bytes);
+}
+
+TEST(Record, DamagedOnesAreRefused) {
+  const std::string record = encoded(PublishedEvent{3, {{1, 2, 3, true, false}}}, "content");
+  for (std::size_t size = 0; size < record.size(); ++size)
+    EXPECT_EQ(decode_record(std::string_view{record}.substr(0, size)).error(), RecordError::Damaged) << size;
+  EXPECT_EQ(decode_record(record + "x").error(), RecordError::Damaged);
+  std::string other = record;
+  other[0] = 2;
+  EXPECT_EQ(decode_record(other).error(), RecordError::UnknownVersion);
+  EXPECT_EQ(content_of_record(other), std::nullopt);
+  other = record;
+  other[1] = 120;
+  EXPECT_EQ(decode_record(other).error(), RecordError::UnknownKind);
+  other = record;
+  other[20] = '\xff';  // the number of deliveries
+  other[23] = '\x7f';
+  EXPECT_EQ(decode_record(other).error(), RecordError::Damaged);
+  other = record;
+  other[16 + 4 + 4 + 16] = 7;  // a boolean
+  EXPECT_EQ(decode_record(other).error(), RecordError::Damaged);
+  other = record;
+  other[7] = '\x7f';  // bytes of the content
+  EXPECT_EQ(decode_record(other).error(), RecordError::Damaged);
+  EXPECT_EQ(content_of_record(other), std::nullopt);
+  EXPECT_EQ(content_of_record("short"), std::nullopt);
+  EXPECT_EQ(content_of_record(encoded(QueueDeletedEvent{7})), std::nullopt);
+}
+
+TEST(Record, SettingsOutOfRangeAreRefused) {
+  std::string record = encoded(QueueChangedEvent{1, {}});
+  record[20 + 3] = '\x7f';  // visibility timeout
+  EXPECT_EQ(decode_record(record).error(), RecordError::Damaged);
+}
+
+}  // namespace
+}  // namespace fanfare::engine

@@ -1,0 +1,89 @@
+#include "core/queue/fifo_groups.h"
+
+#include <utility>
+
+#include "base/assert.h"
+
+namespace fanfare::queue {
+
+std::uint32_t FifoGroups::number_of(std::string_view name) {
+  const auto found = names_.find(name);
+  if (found != names_.end()) return found->second;
+  std::uint32_t number = 0;
+  if (free_.empty()) {
+    number = static_cast<std::uint32_t>(groups_.size());
+    groups_.emplace_back();
+  } else {
+    number = free_.back();
+    free_.pop_back();
+    groups_[number] = Group{};
+  }
+  groups_[number].name = names_.emplace(std::string{name}, number).first;
+  return number;
+}
+
+void FifoGroups::drop_member(std::uint32_t number) {
+  Group& group = groups_[number];
+  FANFARE_ASSERT(group.members > 0);
+  if (--group.members > 0) return;
+  FANFARE_ASSERT(group.head == kNone && group.in_flight == 0 && group.place == kNone);
+  names_.erase(group.name);
+  free_.push_back(number);
+}
+
+void FifoGroups::insert(Slab<Entry>& entries, std::uint32_t slot) {
+  Entry& entry = entries[slot];
+  Group& group = groups_[entry.group];
+  // New ones go to the end. What comes back from a lease was among the first: few are before it.
+  std::uint32_t after = group.tail;
+  if (after != kNone && entry.sequence < entries[after].sequence) {
+    after = kNone;
+    for (std::uint32_t next = group.head; entries[next].sequence < entry.sequence; next = entries[next].link_b) after = next;
+  }
+  const std::uint32_t before = after == kNone ? group.head : entries[after].link_b;
+  entry.link_a = after;
+  entry.link_b = before;
+  (after == kNone ? group.head : entries[after].link_b) = slot;
+  (before == kNone ? group.tail : entries[before].link_a) = slot;
+  update(entries, entry.group);
+}
+
+void FifoGroups::erase(Slab<Entry>& entries, std::uint32_t slot) {
+  const Entry& entry = entries[slot];
+  Group& group = groups_[entry.group];
+  (entry.link_a == kNone ? group.head : entries[entry.link_a].link_b) = entry.link_b;
+  (entry.link_b == kNone ? group.tail : entries[entry.link_b].link_a) = entry.link_a;
+  update(entries, entry.group);
+}
+
+void FifoGroups::lock(const Slab<Entry>& entries, std::uint32_t number) {
+  if (groups_[number].in_flight++ > 0) return;
+  ++locked_;
+  update(entries, number);
+}
+
+void FifoGroups::unlock(const Slab<Entry>& entries, std::uint32_t number) {
+  FANFARE_ASSERT(groups_[number].in_flight > 0);
+  if (--groups_[number].in_flight > 0) return;
+  --locked_;
+  update(entries, number);
+}
+
+std::uint32_t FifoGroups::first_ready(std::uint32_t group_in_hand) const {
+  if (group_in_hand != 0 && groups_[group_in_hand].head != kNone) return groups_[group_in_hand].head;
+  return available_.empty() ? kNone : groups_[available_.top().slot].head;
+}
+
+void FifoGroups::update(const Slab<Entry>& entries, std::uint32_t number) {
+  Group& group = groups_[number];
+  const auto place = [this](std::uint32_t slot, std::uint32_t position) { groups_[slot].place = position; };
+  const bool may_give = group.in_flight == 0 && group.head != kNone;
+  if (group.place != kNone) {
+    if (may_give && available_.at(group.place).key == entries[group.head].sequence.value) return;
+    const std::uint32_t position = std::exchange(group.place, kNone);
+    available_.erase(position, place);
+  }
+  if (may_give) available_.push(entries[group.head].sequence.value, number, place);
+}
+
+}  // namespace fanfare::queue
