@@ -206,11 +206,14 @@ TEST(Engine, PermissionFollowsTheTableOfVerdicts) {
           {"Effect":"Allow","Principal":{"AWS":"000000000000"},"Action":"sqs:ReceiveMessage","Resource":"*"},
           {"Effect":"Deny","Principal":"*","Action":"sqs:PurgeQueue","Resource":"*"}]})";
   e.create_queue("q", changes);
+  const auto denial = policy::Policy::parse(R"({"Statement":{"Effect":"Deny","Action":"*","Resource":"*"}})", policy::PolicyKind::Identity);
+  ASSERT_TRUE(denial.has_value());
   const auto allowed = [&](const Request& request, std::string_view arn, std::string_view account, Verdict identity) {
     Command command;
     command.caller.id = {1'000'000 + e.log.size() * 1'000 + static_cast<std::uint64_t>(++e.asked)};
     command.caller.principal = {arn.empty() ? policy::Principal::Kind::Anonymous : policy::Principal::Kind::Identity, account, arn, {}, {}};
-    command.caller.identity = identity;
+    command.caller.identity.unrestricted = identity == Verdict::Allow;
+    if (identity == Verdict::ExplicitDeny) command.caller.identity.identity_policies = {&*denial, 1};
     command.request = request;
     e.input(command);
     return !e.failed(command.caller.id);
