@@ -190,8 +190,9 @@ TEST(Check, ShowsWhereAndWhy) {
   const Source schema[]{{"schema.graphql", "type Query { user: User }\ntype User { name: String }"}};
   const Source documents[]{{"query.graphql", "{\n  user { nam }\n}"}, {"good.graphql", "{ user { name } }"}, {"broken.graphql", "{ user {"}};
   const CheckResult result = check(schema, documents);
-  EXPECT_FALSE(result.ok);
-  EXPECT_EQ(result.text,
+  EXPECT_FALSE(result.ok());
+  EXPECT_EQ(result.errors(), 2U);
+  EXPECT_EQ(as_text(result, schema, documents),
             "schema: 2 types, right\n"
             "query.graphql:2:10: error: The type \"User\" has no field \"nam\". Did you mean \"name\"? [5.3.1 Field Selections]\n"
             "2 |   user { nam }\n"
@@ -203,13 +204,20 @@ TEST(Check, ShowsWhereAndWhy) {
             "2 errors\n");
   const Source broken[]{{"schema.graphql", "type Query {\n  user: Usr\n}\ntype User { a: Int }"}};
   const CheckResult refused = check(broken, documents);
-  EXPECT_FALSE(refused.ok);
-  EXPECT_EQ(refused.text,
+  EXPECT_FALSE(refused.ok());
+  EXPECT_EQ(as_text(refused, broken, documents),
             "schema.graphql:2:9: error: Unknown type \"Usr\". Did you mean \"User\"? [3.4 Types]\n"
             "2 |   user: Usr\n"
             "  |         ^\n"
             "1 error in the schema\n");
-  EXPECT_TRUE(check(schema, {}).ok);
+  EXPECT_TRUE(check(schema, {}).ok());
+  EXPECT_EQ(as_json(check(schema, {})), "{\"ok\":true,\"types\":2,\"documents\":[],\"errors\":[]}\n");
+  EXPECT_EQ(as_json(check(schema, std::span(documents).first(2))),
+            R"({"ok":false,"types":2,"documents":[{"source":"query.graphql","operations":1,"errors":1},)"
+            R"({"source":"good.graphql","operations":1,"errors":0}],"errors":[{"source":"query.graphql","rule":"FieldSelections",)"
+            R"("section":"5.3.1 Field Selections","message":"The type \"User\" has no field \"nam\". Did you mean \"name\"?",)"
+            R"("locations":[{"line":2,"column":10}]}]})"
+            "\n");
 }
 
 }  // namespace

@@ -357,6 +357,10 @@ class AppliedDirectives {
     constexpr DirectiveLocation kLocations[]{DirectiveLocation::Scalar, DirectiveLocation::Object, DirectiveLocation::Interface,
                                              DirectiveLocation::Union,  DirectiveLocation::Enum,   DirectiveLocation::InputObject};
     check(node.directives, kLocations[static_cast<std::size_t>(node.kind)], &seen_of_[node.name.text()]);
+    if (const DirectiveNode* one_of = node.is_extension ? find_directive(node.directives, "oneOf") : nullptr) {
+      errors_.report(Rule::OneOfFields, {document_, one_of->at},
+                     fmt::format("An extension cannot make \"{}\" a OneOf input object; its definition can.", node.name.text()));
+    }
     for (const FieldDefinitionNode& field : node.fields) {
       check(field.directives, DirectiveLocation::FieldDefinition);
       check(field.arguments, DirectiveLocation::ArgumentDefinition);

@@ -65,6 +65,7 @@ struct RuleCase {
   Rule rule;
   const char* valid;
   const char* invalid;
+  std::string_view section = {};  ///< where a rule has several
 };
 
 const RuleCase kCases[] = {
@@ -122,6 +123,14 @@ const RuleCase kCases[] = {
     {Rule::FragmentSpreadPossible, "{ dog { ... on Dog { barkVolume } } }", "{ dog { ... on Cat { meowVolume } } }"},
     {Rule::FragmentSpreadPossible, "{ pet { ... on Dog { barkVolume } } dog { ... on Pet { name } } }", "{ dog { ... on Sentient { name } } }"},
     {Rule::FragmentSpreadPossible, "{ catOrDog { ... on Pet { name } } }", "{ catOrDog { ...F } } fragment F on HumanOrAlien { ... on Human { name } }"},
+    {Rule::FragmentSpreadPossible, "{ dog { ...F } } fragment F on Dog { ... on Dog { barkVolume } }", "{ dog { ...F } } fragment F on Dog { ... on Cat { meowVolume } }",
+     "5.5.2.3.1 Object Spreads in Object Scope"},
+    {Rule::FragmentSpreadPossible, "{ dog { ...F ...G } } fragment F on Pet { name } fragment G on CatOrDog { ... on Cat { meowVolume } }",
+     "{ dog { ...F } } fragment F on HumanOrAlien { __typename }", "5.5.2.3.2 Abstract Spreads in Object Scope"},
+    {Rule::FragmentSpreadPossible, "{ pet { ... on Dog { barkVolume } } catOrDog { ... on Cat { meowVolume } } }",
+     "{ human { ...F } } fragment F on Sentient { ... on Dog { barkVolume } }", "5.5.2.3.3 Object Spreads in Abstract Scope"},
+    {Rule::FragmentSpreadPossible, "{ pet { ...F } } fragment F on DogOrHuman { ... on Dog { barkVolume } }",
+     "{ pet { ...F } } fragment F on Sentient { name }", "5.5.2.3.4 Abstract Spreads in Abstract Scope"},
     {Rule::ValuesOfCorrectType, "{ arguments { booleanArgField(booleanArg: true) intArgField(intArg: -1) floatArgField(floatArg: 1) } }",
      "{ arguments { intArgField(intArg: \"123\") } }"},
     {Rule::ValuesOfCorrectType, "query ($s: FindDogInput = {name: \"Fido\"}) { findDog(searchBy: $s) { name } }",
@@ -130,8 +139,8 @@ const RuleCase kCases[] = {
     {Rule::ValuesOfCorrectType, "{ booleanList(list: true) }", "{ booleanList(list: [true, null]) }"},
     {Rule::ValuesOfCorrectType, "{ arguments { intArgField(intArg: 2147483647) } }", "{ arguments { intArgField(intArg: 2147483648) } }"},
     {Rule::ValuesOfCorrectType, "{ any(value: {a: [1, X, \"s\", {b: null}]}) }", "{ arguments { floatArgField(floatArg: \"3.14\") } }"},
-    {Rule::ValuesOfCorrectType, "{ findDog(searchBy: {name: \"Fido\"}) { name } }", "{ findDog(searchBy: {favoriteCookieFlavor: \"Bacon\"}) { name } }"},  // 5.6.2
-    {Rule::ValuesOfCorrectType, "mutation { addPet(pet: {name: \"a\"}) { name } }", "mutation { addPet(pet: {age: 1}) { name } }"},  // 5.6.4
+    {Rule::ValuesOfCorrectType, "{ findDog(searchBy: {name: \"Fido\"}) { name } }", "{ findDog(searchBy: {favoriteCookieFlavor: \"Bacon\"}) { name } }", "5.6.2 Input Object Field Names"},
+    {Rule::ValuesOfCorrectType, "mutation { addPet(pet: {name: \"a\"}) { name } }", "mutation { addPet(pet: {age: 1}) { name } }", "5.6.4 Input Object Required Fields"},
     {Rule::ValuesOfCorrectType, "{ findPet(by: {name: \"a\"}) { name } }", "{ findPet(by: {name: \"a\", id: 1}) { name } }"},  // 3.10.1
     {Rule::ValuesOfCorrectType, "query ($n: String!) { findPet(by: {name: $n}) { name } }", "{ findPet(by: {name: null}) { name } }"},
     {Rule::ValuesOfCorrectType, "{ findPet(list: {id: 3}) { name } }", "{ findPet(by: {}) { name } }"},
@@ -173,6 +182,65 @@ TEST(Validation, EachRuleAcceptsAndRefuses) {
     const bool found = std::any_of(invalid.begin(), invalid.end(), [&](const Error& error) { return error.rule == rule_case.rule; });
     EXPECT_TRUE(found) << name_of(rule_case.rule) << " (" << section_of(rule_case.rule) << "): " << rule_case.invalid << "\n" << show(invalid);
     for (const Error& error : invalid) EXPECT_FALSE(error.locations.empty()) << error.message;
+  }
+}
+
+// All headings of section 5 that state a rule, and the rule that is theirs.
+struct Heading {
+  std::string_view section;
+  Rule rule;
+};
+constexpr Heading kHeadings[] = {
+    {"5.1.1 Executable Definitions", Rule::ExecutableDefinitions},
+    {"5.2.1.1 Operation Type Existence", Rule::OperationTypeExistence},
+    {"5.2.2.1 Operation Name Uniqueness", Rule::UniqueOperationNames},
+    {"5.2.3.1 Lone Anonymous Operation", Rule::LoneAnonymousOperation},
+    {"5.2.4.1 Single Root Field", Rule::SubscriptionSingleRootField},
+    {"5.3.1 Field Selections", Rule::FieldSelections},
+    {"5.3.2 Field Selection Merging", Rule::FieldSelectionMerging},
+    {"5.3.3 Leaf Field Selections", Rule::LeafFieldSelections},
+    {"5.4.1 Argument Names", Rule::ArgumentNames},
+    {"5.4.2 Argument Uniqueness", Rule::ArgumentUniqueness},
+    {"5.4.3 Required Arguments", Rule::RequiredArguments},
+    {"5.5.1.1 Fragment Name Uniqueness", Rule::UniqueFragmentNames},
+    {"5.5.1.2 Fragment Spread Type Existence", Rule::FragmentSpreadTypeExistence},
+    {"5.5.1.3 Fragments on Object, Interface or Union Types", Rule::FragmentsOnCompositeTypes},
+    {"5.5.1.4 Fragments Must Be Used", Rule::FragmentsUsed},
+    {"5.5.2.1 Fragment Spread Target Defined", Rule::FragmentSpreadTargetDefined},
+    {"5.5.2.2 Fragment Spreads Must Not Form Cycles", Rule::FragmentCycles},
+    {"5.5.2.3 Fragment Spread Is Possible", Rule::FragmentSpreadPossible},
+    {"5.5.2.3.1 Object Spreads in Object Scope", Rule::FragmentSpreadPossible},
+    {"5.5.2.3.2 Abstract Spreads in Object Scope", Rule::FragmentSpreadPossible},
+    {"5.5.2.3.3 Object Spreads in Abstract Scope", Rule::FragmentSpreadPossible},
+    {"5.5.2.3.4 Abstract Spreads in Abstract Scope", Rule::FragmentSpreadPossible},
+    {"5.6.1 Values of Correct Type", Rule::ValuesOfCorrectType},
+    {"5.6.2 Input Object Field Names", Rule::ValuesOfCorrectType},
+    {"5.6.3 Input Object Field Uniqueness", Rule::UniqueInputFieldNames},
+    {"5.6.4 Input Object Required Fields", Rule::ValuesOfCorrectType},
+    {"5.7.1 Directives Are Defined", Rule::DirectivesDefined},
+    {"5.7.2 Directives Are in Valid Locations", Rule::DirectivesInValidLocations},
+    {"5.7.3 Directives Are Unique per Location", Rule::UniqueDirectives},
+    {"5.8.1 Variable Uniqueness", Rule::UniqueVariables},
+    {"5.8.2 Variables Are Input Types", Rule::VariablesAreInputTypes},
+    {"5.8.3 All Variable Uses Defined", Rule::VariableUsesDefined},
+    {"5.8.4 All Variables Used", Rule::VariablesUsed},
+    {"5.8.5 All Variable Usages Are Allowed", Rule::VariableUsagesAllowed},
+};
+
+/// The heading that a case is for: its own, or that of its rule.
+std::string_view heading_of(const RuleCase& rule_case) { return rule_case.section.empty() ? section_of(rule_case.rule) : rule_case.section; }
+
+TEST(Validation, TheListOfHeadingsAndTheCasesAgree) {
+  for (const Heading& heading : kHeadings) {
+    const auto is_for_it = [&](const RuleCase& rule_case) { return heading_of(rule_case) == heading.section && rule_case.rule == heading.rule; };
+    EXPECT_TRUE(std::any_of(std::begin(kCases), std::end(kCases), is_for_it)) << "no case for " << heading.section;
+  }
+  for (const RuleCase& rule_case : kCases) {
+    if (rule_case.rule == Rule::IntrospectionDepth) continue;  // a limit, not a rule of the specification
+    const bool is_listed = std::any_of(std::begin(kHeadings), std::end(kHeadings), [&](const Heading& heading) {
+      return heading.section == heading_of(rule_case) && heading.rule == rule_case.rule;
+    });
+    EXPECT_TRUE(is_listed) << heading_of(rule_case) << " is not listed";
   }
 }
 
