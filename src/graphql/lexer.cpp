@@ -95,14 +95,6 @@ constexpr bool is_trail_surrogate(std::uint32_t code) { return code >= 0xDC00 &&
 
 }  // namespace
 
-bool is_name(std::string_view text) {
-  if (text.empty() || !is_name_start(text[0])) return false;
-  for (const char c : text) {
-    if (!kTable.name[CharTable::index(c)]) return false;
-  }
-  return true;
-}
-
 Token Lexer::make(TokenKind kind, Offset start, std::string_view text) const {
   return {text.data(), static_cast<std::uint32_t>(text.size()), start, kind};
 }

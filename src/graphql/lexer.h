@@ -91,6 +91,5 @@ std::string block_string_value(std::string_view raw);
 
 inline bool is_name_start(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; }
 inline bool is_digit(char c) { return c >= '0' && c <= '9'; }
-bool is_name(std::string_view text);
 
 }  // namespace fanfare::graphql
