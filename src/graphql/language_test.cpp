@@ -78,6 +78,19 @@ TEST(Lexer, NumbersFollowTheGrammar) {  // 2.9.1, 2.9.2
   }
 }
 
+TEST(Lexer, NamesAndPointsDoNotFollowNumbersDirectly) {  // 2.9.1, 2.9.2: where the next token could stand, too
+  for (const char* text : {"{f(a: [1a])}", "{f(a: [0xF1])}", "{f(a: [1.5_])}", "{f(a: [1e5E])}", "{f(a: 1b: 2)}", "{f(a: [1.5...])}"}) {
+    EXPECT_THAT(refused(text).message, HasSubstr("directly after it")) << text;
+  }
+  EXPECT_EQ(parsed("{f(a: [1 a 0,xF1 1#\na])}")->operations[0]->selections->selections.front().arguments().front().value.items().size(), 6U);
+}
+
+TEST(Lexer, NamesDoNotBeginWithADigit) {  // 2.1.9
+  for (const char* text : {"{ 1a }", "{ a 2b }", "query 3c { a }", "{ ...4d }", "{ a: 5e }", "{ a(6f: 1) }"}) {
+    EXPECT_EQ(refused(text).rule, Rule::Syntax) << text;
+  }
+}
+
 TEST(Parser, SaysWhatItExpectedAndWhere) {
   const Error error = refused("{\n  user(id: ) { name }\n}");
   EXPECT_EQ(error.message, "Syntax error: expected a value, found \")\"");
