@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <exception>
+#include <optional>
 
 #include <fmt/format.h>
 
@@ -43,13 +44,15 @@ class VariableLookup {
 
 bool coerce_variables(const Schema& schema, const Document& document, const OperationNode& operation, const Value& given, Arena& arena,
                       VariableValues& out, std::vector<Error>& errors) {
+  std::optional<LineIndex> lines;
   const auto report = [&](const VariableDefinitionNode& variable, std::string message) {
     constexpr std::size_t kMost = 50;
     if (errors.size() >= kMost) return;
     Error error;
     error.rule = Rule::Variables;
     error.message = std::move(message);
-    error.locations = {locate(document.text, variable.at)};
+    if (!lines) lines.emplace(document.text);
+    error.locations = {lines->locate(variable.at)};
     errors.push_back(std::move(error));
   };
   const auto values = arena.array<Value>(operation.variables.size());
@@ -381,11 +384,13 @@ void Execution::add_error(std::string message, const FieldPlan& plan, const Path
   Error error;
   error.rule = Rule::Execution;
   error.message = std::move(message);
-  const std::string_view text = prepared_->document().text;
+  constexpr std::size_t kPlacesMax = 20;  // a field that is selected thousands of times is shown where it begins
   if (at != 0) {
-    error.locations.push_back(locate(text, at));
+    error.locations.push_back(prepared_->locate(at));
   } else {
-    for (const SelectionNode* node : plan.nodes) error.locations.push_back(locate(text, node->at));
+    for (const SelectionNode* node : plan.nodes.first(std::min(plan.nodes.size(), kPlacesMax))) {
+      error.locations.push_back(prepared_->locate(node->at));
+    }
   }
   for (const Path* step = path; step != nullptr; step = step->before) {
     if (step->field != nullptr) {

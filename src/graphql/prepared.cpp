@@ -62,8 +62,13 @@ std::optional<Error> Prepared::check_complexity(const OperationNode& operation, 
   Error error;
   error.rule = Rule::ComplexityLimit;
   error.message = fmt::format("The operation may select {} fields; at most {} are allowed. Ask for smaller lists.", cost, limits_.complexity);
-  error.locations = {locate(document_->text, operation.at)};
+  error.locations = {graphql::locate(document_->text, operation.at)};
   return error;
+}
+
+Location Prepared::locate(Offset at) {
+  if (!lines_) lines_.emplace(document_->text);
+  return lines_->locate(at);
 }
 
 std::shared_ptr<OperationPlan> Prepared::plan(const OperationNode& operation, const VariableValues& variables) {

@@ -33,6 +33,8 @@ class Prepared {
   [[nodiscard]] Result<const OperationNode*, Error> find_operation(std::string_view name) const;
   /// The error if the operation costs more than Limits::complexity with these variables.
   [[nodiscard]] std::optional<Error> check_complexity(const OperationNode& operation, const VariableValues& variables, Arena& arena) const;
+  /// Line and column in the document; fast for the second and further places.
+  [[nodiscard]] Location locate(Offset at);
   /// The plan for these variables, from the cache or new.
   std::shared_ptr<OperationPlan> plan(const OperationNode& operation, const VariableValues& variables);
   [[nodiscard]] std::size_t bytes() const { return document_->arena.reserved(); }
@@ -54,6 +56,7 @@ class Prepared {
   FragmentIndex fragments_;
   Limits limits_;
   std::vector<OperationPlans> operations_;
+  std::optional<LineIndex> lines_;
 };
 using PreparedPtr = std::shared_ptr<Prepared>;
 

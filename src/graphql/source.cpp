@@ -6,19 +6,41 @@
 
 namespace fanfare::graphql {
 
-Location locate(std::string_view text, Offset at) {
-  Location location{1, 1};
-  const std::size_t end = std::min<std::size_t>(at, text.size());
-  std::size_t line_start = 0;
-  for (std::size_t i = 0; i < end; ++i) {
+namespace {
+
+/// Moves `location` from byte `from` to byte `to`.
+void advance(std::string_view text, std::size_t from, std::size_t to, Location& location) {
+  for (std::size_t i = from; i < to; ++i) {
     if (text[i] == '\n' || (text[i] == '\r' && !(i + 1 < text.size() && text[i + 1] == '\n'))) {
       ++location.line;
-      line_start = i + 1;
+      location.column = 1;
+    } else if ((static_cast<unsigned char>(text[i]) & 0xC0) != 0x80) {
+      ++location.column;
     }
   }
-  for (std::size_t i = line_start; i < end; ++i) {
-    if ((static_cast<unsigned char>(text[i]) & 0xC0) != 0x80) ++location.column;
+}
+
+}  // namespace
+
+Location locate(std::string_view text, Offset at) {
+  Location location{1, 1};
+  advance(text, 0, std::min<std::size_t>(at, text.size()), location);
+  return location;
+}
+
+LineIndex::LineIndex(std::string_view text) : text_(text) {
+  blocks_.reserve(text.size() / kBlock + 1);
+  Location location{1, 1};
+  for (std::size_t start = 0; start <= text.size(); start += kBlock) {
+    blocks_.push_back(location);
+    advance(text, start, std::min(start + kBlock, text.size()), location);
   }
+}
+
+Location LineIndex::locate(Offset at) const {
+  const std::size_t end = std::min<std::size_t>(at, text_.size());
+  Location location = blocks_[end / kBlock];
+  advance(text_, end / kBlock * kBlock, end, location);
   return location;
 }
 

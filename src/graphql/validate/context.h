@@ -2,6 +2,7 @@
 #pragma once
 
 #include <initializer_list>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -44,7 +45,9 @@ class Context {
 
   void report(Rule rule, std::initializer_list<Offset> places, std::string message);
   /// did_you_mean() for the first errors; a document of nothing but mistakes must not cost more than it is worth.
-  [[nodiscard]] std::string suggest(std::string_view name, std::span<const std::string_view> candidates) const;
+  [[nodiscard]] std::string suggest(std::string_view name, std::span<const std::string_view> candidates);
+  /// Counts what is done once for each operation. False, with an error at the first time, if it has become too much.
+  bool spend_on_operations(std::size_t count);
   [[nodiscard]] bool is_full() const { return errors.size() >= options.errors_max; }
 
   /// Index in document.fragments; of fragments with one name the last. kNoFragment if there is none.
@@ -61,6 +64,7 @@ class Context {
   const ValidationOptions& options;
   std::vector<Error> errors;
   Arena scratch;
+  std::size_t steps = 0;  ///< things looked at or compared so far
 
   // Filled by walk().
   std::vector<VariableUsage> variable_usages;
@@ -75,6 +79,8 @@ class Context {
 
  private:
   FragmentIndex fragments_;
+  std::optional<LineIndex> lines_;  // made at the first error
+  std::size_t operation_steps_ = 0;
 };
 
 /// Executable definitions, names of operations, root types, single root fields.

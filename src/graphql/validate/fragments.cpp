@@ -32,6 +32,7 @@ void check_cycles(Context& context) {
     colors[root] = Color::Grey;
     path.push_back({root, node});
     while (!path.empty()) {
+      ++context.steps;
       Step& step = path.back();
       const auto spreads = context.spreads(context.fragment_contents[step.node]);
       if (step.next == spreads.size()) {
@@ -67,6 +68,7 @@ void check_used(Context& context) {
   std::vector<std::uint32_t> open;
   const auto use_all = [&](const Contents& contents) {
     for (const SpreadUse& use : context.spreads(contents)) {
+      ++context.steps;
       if (use.fragment == kNoFragment || used[use.fragment]) continue;
       used[use.fragment] = true;
       open.push_back(use.fragment);
@@ -106,6 +108,7 @@ void check_introspection_depth(Context& context) {
   const auto lists = [&](const auto& self, const SelectionSetNode& set) -> std::uint32_t {
     std::uint32_t deepest = 0;
     for (const SelectionNode& selection : set.selections) {
+      ++context.steps;
       std::uint32_t here = 0;
       if (selection.kind == SelectionKind::FragmentSpread) {
         const std::uint32_t index = context.find_fragment(selection.name.text());

@@ -41,6 +41,13 @@ class Merging {
   }
 
  private:
+  /// Spreads keys that a document can choose over all buckets.
+  struct Mixed {
+    std::size_t operator()(std::uint64_t key) const {
+      key = (key ^ (key >> 31)) * 0xBF58476D1CE4E5B9U;
+      return key ^ (key >> 29);
+    }
+  };
   struct Pair {
     const SelectionSetNode* a;
     const SelectionSetNode* b;
@@ -53,6 +60,7 @@ class Merging {
   bool spend(std::size_t steps) {
     if (steps_ > context_.options.merging_steps) return false;
     steps_ += steps;
+    context_.steps += steps;
     if (steps_ <= context_.options.merging_steps) return true;
     context_.report(Rule::MergingLimit, {}, "The fields of this document overlap too much to check whether they can be merged.");
     return false;
@@ -278,7 +286,7 @@ class Merging {
 
   Context& context_;
   std::vector<FieldSet> sets_;
-  std::unordered_map<std::uint64_t, bool> compared_;  // both ids -> compared only as alternatives so far
+  std::unordered_map<std::uint64_t, bool, Mixed> compared_;  // both ids -> compared only as alternatives so far
   std::vector<Pair> waiting_;
   std::vector<Entry> entries_;
   std::vector<std::uint32_t> fragments_;

@@ -19,6 +19,7 @@ class RootFields {
  public:
   RootFields(Context& context, const OperationNode& operation) : context_(context), operation_(operation) {
     seen_.resize(context.document.fragments.size());
+    context.steps += seen_.size() / 64;
   }
 
   void check() {
@@ -46,6 +47,7 @@ class RootFields {
     while (!sets.empty()) {
       const SelectionSetNode* set = sets.back();
       sets.pop_back();
+      if (!context_.spend_on_operations(set->selections.size())) return false;
       for (const SelectionNode& selection : set->selections) {
         for (const DirectiveNode& directive : selection.directives()) {
           if (directive.name.text() != "skip" && directive.name.text() != "include") continue;
@@ -106,6 +108,7 @@ void check_operations(Context& context) {
   }
   std::set<std::string_view> names;
   for (const OperationNode* operation : document.operations) {
+    ++context.steps;
     if (operation->name.text().empty()) {
       if (document.operations.size() > 1) {
         context.report(Rule::LoneAnonymousOperation, {operation->at}, "An operation without a name must be the only one in its document.");

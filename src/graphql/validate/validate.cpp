@@ -14,19 +14,30 @@ void Context::report(Rule rule, std::initializer_list<Offset> places, std::strin
   Error error;
   error.rule = rule;
   error.message = std::move(message);
-  for (const Offset at : places) error.locations.push_back(locate(document.text, at));
+  if (!lines_) lines_.emplace(document.text);
+  for (const Offset at : places) error.locations.push_back(lines_->locate(at));
   error.source = std::string(document.name);
   errors.push_back(std::move(error));
 }
 
-std::string Context::suggest(std::string_view name, std::span<const std::string_view> candidates) const {
+std::string Context::suggest(std::string_view name, std::span<const std::string_view> candidates) {
   constexpr std::size_t kErrors = 10;
+  steps += candidates.size();
   return errors.size() < kErrors ? did_you_mean(name, candidates) : std::string();
+}
+
+bool Context::spend_on_operations(std::size_t count) {
+  steps += count;
+  if (operation_steps_ > options.operation_steps) return false;
+  operation_steps_ += count;
+  if (operation_steps_ <= options.operation_steps) return true;
+  report(Rule::DocumentTooLarge, {}, "Document too large: its operations and the fragments that they share are too many to check.");
+  return false;
 }
 
 }  // namespace validation
 
-std::vector<Error> validate(const Schema& schema, const Document& document, const ValidationOptions& options) {
+std::vector<Error> validate(const Schema& schema, const Document& document, const ValidationOptions& options, std::size_t* steps) {
   validation::Context context(schema, document, options);
   check_operations(context);
   walk(context);
@@ -34,6 +45,7 @@ std::vector<Error> validate(const Schema& schema, const Document& document, cons
   check_variables(context);
   check_merging(context);
   check_introspection_depth(context);
+  if (steps != nullptr) *steps = context.steps;
   return std::move(context.errors);
 }
 

@@ -1,5 +1,7 @@
 // 5.8: variables. A fragment's uses belong to every operation that reaches it.
-#include <unordered_map>
+#include <algorithm>
+#include <utility>
+#include <vector>
 
 #include <fmt/format.h>
 
@@ -43,16 +45,26 @@ class OperationVariables {
   static constexpr std::size_t kNone = static_cast<std::size_t>(-1);
 
   void index_names() {
-    if (operation_.variables.size() > kFew) index_.reserve(operation_.variables.size());
-    for (std::size_t i = 0; i < operation_.variables.size(); ++i) {
-      const Name& name = operation_.variables[i]->name;
-      const std::size_t before = operation_.variables.size() > kFew ? find(name.text()) : find_before(name.text(), i);
-      if (before != kNone) {
-        context_.report(Rule::UniqueVariables, {operation_.variables[before]->name.at, name.at},
-                        fmt::format("There can be only one variable named \"${}\".", name.text()));
+    const auto variables = operation_.variables;
+    context_.steps += variables.size();
+    if (variables.size() > kFew) {
+      for (std::size_t i = 0; i < variables.size(); ++i) sorted_.emplace_back(variables[i]->name.text(), i);
+      std::sort(sorted_.begin(), sorted_.end());
+      for (std::size_t i = 1; i < sorted_.size(); ++i) {
+        if (sorted_[i].first == sorted_[i - 1].first) report_repeated(sorted_[i - 1].second, sorted_[i].second);
       }
-      if (operation_.variables.size() > kFew) index_[name.text()] = i;
+      return;
     }
+    for (std::size_t i = 1; i < variables.size(); ++i) {
+      const std::size_t before = find_before(variables[i]->name.text(), i);
+      if (before != kNone) report_repeated(before, i);
+    }
+  }
+
+  void report_repeated(std::size_t first, std::size_t second) {
+    const Name& name = operation_.variables[second]->name;
+    context_.report(Rule::UniqueVariables, {operation_.variables[first]->name.at, name.at},
+                    fmt::format("There can be only one variable named \"${}\".", name.text()));
   }
 
   [[nodiscard]] std::size_t find_before(std::string_view name, std::size_t end) const {
@@ -65,18 +77,21 @@ class OperationVariables {
   /// The last definition of this name.
   [[nodiscard]] std::size_t find(std::string_view name) const {
     if (operation_.variables.size() <= kFew) return find_before(name, operation_.variables.size());
-    const auto at = index_.find(name);
-    return at == index_.end() ? kNone : at->second;
+    const auto after = std::upper_bound(sorted_.begin(), sorted_.end(), std::pair(name, kNone));
+    if (after == sorted_.begin() || std::prev(after)->first != name) return kNone;
+    return std::prev(after)->second;
   }
 
   void check_reachable() {
     check_usages(contents_);
     if (contents_.first_spread == contents_.last_spread) return;
     std::vector<bool> seen(context_.document.fragments.size());
+    if (!context_.spend_on_operations(seen.size() / 64)) return;
     std::vector<const Contents*> open{&contents_};
     while (!open.empty() && !context_.is_full()) {
       const Contents* contents = open.back();
       open.pop_back();
+      if (!context_.spend_on_operations(1 + contents->last_spread - contents->first_spread)) return;
       for (const SpreadUse& use : context_.spreads(*contents)) {
         if (use.fragment == kNoFragment || seen[use.fragment]) continue;
         seen[use.fragment] = true;
@@ -88,6 +103,7 @@ class OperationVariables {
   }
 
   void check_usages(const Contents& contents) {
+    if (!context_.spend_on_operations(contents.last_usage - contents.first_usage)) return;
     for (const VariableUsage& usage : context_.usages(contents)) {
       const std::size_t at = find(usage.name);
       if (at == kNone) {
@@ -121,7 +137,7 @@ class OperationVariables {
   Context& context_;
   const OperationNode& operation_;
   const Contents& contents_;
-  std::unordered_map<std::string_view, std::size_t> index_;
+  std::vector<std::pair<std::string_view, std::size_t>> sorted_;  // if there are more than a few; no choice of names makes it slow
   std::vector<bool> used_;
 };
 

@@ -90,6 +90,7 @@ class Walk {
 
   void selection_set(const SelectionSetNode& set, const Type* parent) {
     context_.parents[set.id] = parent;
+    context_.steps += set.selections.size();
     for (const SelectionNode& selection : set.selections) {
       switch (selection.kind) {
         case SelectionKind::Field: field(selection, parent); break;
@@ -178,6 +179,7 @@ class Walk {
   /// `owner` names a field or directive; `what` is `field "` or `directive "@`.
   void arguments(const List<ArgumentNode>& given, std::span<const InputValue> definitions, bool is_known, const Name& owner,
                  std::string_view what) {
+    context_.steps += given.size() * (2 * definitions.size() + 1);
     for (const ArgumentNode& argument : given) {
       const InputValue* definition = nullptr;
       for (const InputValue& candidate : definitions) {
@@ -216,6 +218,7 @@ class Walk {
   /// Reports the second and further of equal names in names_.
   void unique_names(Rule rule, std::string_view what) {
     constexpr std::size_t kFew = 8;
+    context_.steps += names_.size();
     if (names_.size() <= kFew) {  // the usual case: no sorting, and nothing to report
       bool is_unique = true;
       for (std::size_t i = 1; i < names_.size(); ++i) {
@@ -240,6 +243,7 @@ class Walk {
   }
 
   void unique_input_fields(const ValueNode& value) {
+    context_.steps += value.items().size() + value.fields().size();
     for (const ValueNode& item : value.items()) {
       if (item.kind == LiteralKind::Object || item.kind == LiteralKind::List) unique_input_fields(item);
     }
@@ -281,6 +285,7 @@ class Walk {
 
   void directives(std::span<const DirectiveNode> nodes, DirectiveLocation location) {
     if (nodes.empty()) return;
+    context_.steps += nodes.size();
     for (const DirectiveNode& node : nodes) {
       const Directive* directive = schema_.find_directive(node.name.text());
       if (directive == nullptr) {
