@@ -7,7 +7,8 @@
 // 1. A pair is looked at with `exclusive` when its parents cannot be the same object: then only the shapes must agree.
 // 2. Fragments are never expanded: comparing a set with a fragment puts the pairs with that fragment's own spreads on the list.
 #include <algorithm>
-#include <unordered_map>
+#include <utility>
+#include <vector>
 
 #include <fmt/format.h>
 
@@ -31,6 +32,50 @@ struct FieldSet {
   std::span<std::uint32_t> fragments;
 };
 
+/// The pairs of selection sets that were compared, by their ids, and whether only as alternatives. Open addressing in one
+/// block: a document may make a few hundred thousand pairs.
+class ComparedPairs {
+ public:
+  /// False: it was compared before, and as much or more was said.
+  bool add(std::uint32_t a, std::uint32_t b, bool exclusive) {
+    if (count_ * 2 >= slots_.size()) grow();
+    const std::uint64_t key = std::uint64_t{std::min(a, b)} << 32 | std::max(a, b);  // never 0: no pair is a set with itself
+    Slot& slot = find(key);
+    if (slot.key == 0) {
+      slot = {key, exclusive};
+      ++count_;
+      return true;
+    }
+    if (exclusive || !slot.exclusive) return false;
+    slot.exclusive = false;
+    return true;
+  }
+
+ private:
+  struct Slot {
+    std::uint64_t key = 0;
+    bool exclusive = false;
+  };
+
+  Slot& find(std::uint64_t key) {
+    std::uint64_t hash = (key ^ (key >> 31)) * 0xBF58476D1CE4E5B9U;  // spreads what a document can choose
+    hash ^= hash >> 29;
+    std::size_t at = hash & (slots_.size() - 1);
+    while (slots_[at].key != 0 && slots_[at].key != key) at = (at + 1) & (slots_.size() - 1);
+    return slots_[at];
+  }
+
+  void grow() {
+    const std::vector<Slot> before = std::exchange(slots_, std::vector<Slot>(std::max<std::size_t>(64, slots_.size() * 2)));
+    for (const Slot& slot : before) {
+      if (slot.key != 0) find(slot.key) = slot;
+    }
+  }
+
+  std::vector<Slot> slots_;
+  std::size_t count_ = 0;
+};
+
 class Merging {
  public:
   explicit Merging(Context& context) : context_(context), sets_(context.document.selection_sets) {}
@@ -41,13 +86,6 @@ class Merging {
   }
 
  private:
-  /// Spreads keys that a document can choose over all buckets.
-  struct Mixed {
-    std::size_t operator()(std::uint64_t key) const {
-      key = (key ^ (key >> 31)) * 0xBF58476D1CE4E5B9U;
-      return key ^ (key >> 29);
-    }
-  };
   struct Pair {
     const SelectionSetNode* a;
     const SelectionSetNode* b;
@@ -117,14 +155,7 @@ class Merging {
 
   void add(const Pair& pair) {
     if (pair.a == pair.b || !spend(1)) return;  // a set's own fields are compared where it stands
-    const auto low = std::min(pair.a->id, pair.b->id);
-    const auto high = std::max(pair.a->id, pair.b->id);
-    const auto [at, is_new] = compared_.try_emplace(static_cast<std::uint64_t>(low) << 32 | high, pair.exclusive);
-    if (!is_new) {
-      if (pair.exclusive || !at->second) return;  // what was said is as much or more
-      at->second = false;
-    }
-    waiting_.push_back(pair);
+    if (compared_.add(pair.a->id, pair.b->id, pair.exclusive)) waiting_.push_back(pair);
   }
 
   void drain() {
@@ -286,7 +317,7 @@ class Merging {
 
   Context& context_;
   std::vector<FieldSet> sets_;
-  std::unordered_map<std::uint64_t, bool, Mixed> compared_;  // both ids -> compared only as alternatives so far
+  ComparedPairs compared_;
   std::vector<Pair> waiting_;
   std::vector<Entry> entries_;
   std::vector<std::uint32_t> fragments_;
