@@ -55,7 +55,7 @@ MAY_INCLUDE = {
     "server": ["base", "wire/*", "policy", "identity", "core/*", "graphql", "api", "api/*", "edge", "journal", "store", "store/*",
                "net", "sdk", "topology"],
     "bench": ["base", "wire/*", "net"],
-    "cli": ["base", "wire/*", "policy", "identity", "net", "sdk", "topology", "server", "bench"],
+    "cli": ["base", "wire/*", "policy", "identity", "graphql", "net", "sdk", "topology", "server", "bench"],
 }
 
 # Headers that few may include: (pattern of the header, where it may stand, the remedy).
