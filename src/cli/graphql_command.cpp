@@ -3,19 +3,15 @@
 #include <CLI/CLI.hpp>
 
 #include <algorithm>
-#include <cerrno>
 #include <cstdio>
-#include <cstring>
 #include <deque>
 #include <filesystem>
-#include <fstream>
-#include <iostream>
-#include <iterator>
 #include <memory>
 #include <string>
 #include <system_error>
 #include <vector>
 
+#include "cli/file_input.h"
 #include "graphql/check.h"
 
 namespace fanfare::cli {
@@ -46,16 +42,15 @@ class Files {
   bool read(const std::string& path, bool may_be_folder) {
     namespace fs = std::filesystem;
     std::error_code failed;
-    if (path == "-") return add("standard input", std::string(std::istreambuf_iterator<char>(std::cin), {}));
-    if (!fs::is_directory(path, failed)) return read_file(path);
-    if (!may_be_folder) return refuse(path, "it is a folder");
+    if (path == "-" || !fs::is_directory(path, failed)) return read_file(path);
+    if (!may_be_folder) return refuse(path + ": it is a folder");
     std::vector<std::string> found;
     for (fs::directory_iterator at(path, failed), end; !failed && at != end; at.increment(failed)) {
       const std::string extension = at->path().extension().string();
       if (extension == ".graphql" || extension == ".graphqls" || extension == ".gql") found.push_back(at->path().string());
     }
-    if (failed) return refuse(path, failed.message());
-    if (found.empty()) return refuse(path, "no *.graphql, *.graphqls or *.gql file is in this folder");
+    if (failed) return refuse(path + ": " + failed.message());
+    if (found.empty()) return refuse(path + ": no *.graphql, *.graphqls or *.gql file is in this folder");
     std::sort(found.begin(), found.end());
     return std::all_of(found.begin(), found.end(), [this](const std::string& file) { return read_file(file); });
   }
@@ -64,23 +59,15 @@ class Files {
 
  private:
   bool read_file(const std::string& path) {
-    std::ifstream file(path, std::ios::binary);
-    if (!file) return refuse(path, std::strerror(errno));
-    std::string text(std::istreambuf_iterator<char>(file), {});
-    if (file.bad()) return refuse(path, "reading failed");
-    return add(path, std::move(text));
-  }
-
-  bool add(std::string name, std::string text) {
-    texts_.push_back(std::move(name));
-    const std::string& kept = texts_.back();
-    texts_.push_back(std::move(text));
-    sources_.push_back({kept, texts_.back()});
+    std::string& name = texts_.emplace_back(path == "-" ? "standard input" : path);
+    std::string& text = texts_.emplace_back();
+    if (const auto problem = read_input(path, text)) return refuse(*problem);
+    sources_.push_back({name, text});
     return true;
   }
 
-  static bool refuse(const std::string& path, const std::string& why) {
-    std::fprintf(stderr, "fanfare: cannot read %s: %s\n", path.c_str(), why.c_str());
+  static bool refuse(const std::string& why) {
+    std::fprintf(stderr, "fanfare: cannot read %s\n", why.c_str());
     return false;
   }
 
