@@ -1,8 +1,10 @@
 #!/usr/bin/env python3
-"""Writes src/api/aws/{sqs,sns,sts}_model.{h,cpp} from the services' models.
+"""Writes src/api/aws/{sqs,sns,sts,cloudwatch}_model.{h,cpp} from the services' models.
 
     tools/generate_operations.py MODELS_DIR      # MODELS_DIR holds sqs.json, sns.json, sts.json
     tools/generate_operations.py --check         # says which files are not what ../shared/data/aws-models gives
+
+Of CloudWatch the broker has three actions only: src/api/cloudwatch/model.json describes them.
 
 What the models do not say stands here: SQS's model describes the JSON protocol only, so the names that its Query
 protocol uses (API version 2012-11-05) are in SQS_QUERY_NAMES and SQS_MAP_NAMES.
@@ -16,6 +18,7 @@ SERVICES = {
     "sqs": {"namespace": "http://queue.amazonaws.com/doc/2012-11-05/", "target": "AmazonSQS", "json": True},
     "sns": {"namespace": None, "target": "", "json": False},
     "sts": {"namespace": None, "target": "", "json": False},
+    "cloudwatch": {"namespace": None, "target": "GraniteServiceVersion20100801", "json": True, "name": "monitoring"},
 }
 
 # Member -> what the Query protocol repeats for each element. "Entries" and the like take the element's shape name.
@@ -30,15 +33,21 @@ SQS_QUERY_NAMES = {
 SQS_ELEMENT_SHAPE_NAMES = {"Entries", "Successful", "Failed", "Results"}
 SQS_MAP_NAMES = {"TagMap": ("Key", "Value")}  # every other map: Name, Value
 
+OWN_MODELS = pathlib.Path(__file__).resolve().parent.parent / "src/api"
+
 SCALARS = {"string": ("Text", "kStringShape"), "integer": ("Number", "kIntegerShape"), "long": ("Number", "kLongShape"),
+           "double": ("Real", "kDoubleShape"),
            "boolean": ("Flag", "kBooleanShape"), "blob": ("Bytes", "kBlobShape"),
            "timestamp": ("Time", "kTimestampShape")}
+
+
+CPP_WORDS = {"namespace", "operator", "register", "default"}
 
 
 def snake(name):
     name = re.sub(r"([a-z0-9])([A-Z])", r"\1_\2", name)
     name = re.sub(r"([A-Z]+)([A-Z][a-z])", r"\1_\2", name)
-    return name.lower()
+    return name.lower() + ("_" if name.lower() in CPP_WORDS else "")
 
 
 def wrapped(text, width=120):
@@ -174,6 +183,7 @@ using wire::aws::Flag;
 using wire::aws::List;
 using wire::aws::Map;
 using wire::aws::Number;
+using wire::aws::Real;
 using wire::aws::Text;
 using wire::aws::Time;
 
@@ -231,7 +241,7 @@ constexpr aws::Operation kOperations[] = {{
 }}  // namespace
 
 constinit const aws::ServiceModel kModel{{
-    aws::Service::{self.key.capitalize()}, "{self.key}", "{metadata['apiVersion']}", "{namespace}", "{about['target']}", kOperations}};
+    aws::Service::{self.key.capitalize()}, "{about.get('name', self.key)}", "{metadata['apiVersion']}", "{namespace}", "{about['target']}", kOperations}};
 
 }}  // namespace fanfare::api::{self.key}
 """
@@ -241,7 +251,8 @@ def generated(models):
     """{file name: text} for all services."""
     files = {}
     for key in SERVICES:
-        service = Service(key, json.loads((models / f"{key}.json").read_text()))
+        path = OWN_MODELS / key / "model.json"
+        service = Service(key, json.loads((path if path.exists() else models / f"{key}.json").read_text()))
         files[f"{key}_model.h"] = wrapped(service.header())
         files[f"{key}_model.cpp"] = wrapped(service.source())
     return files

@@ -8,10 +8,12 @@
 #include <utility>
 
 #include "api/aws/call.h"
+#include "api/aws/cloudwatch_model.h"
 #include "api/aws/router.h"
 #include "api/aws/sns_model.h"
 #include "api/aws/sqs_model.h"
 #include "api/aws/sts_model.h"
+#include "api/cloudwatch/actions.h"
 #include "api/sns/actions.h"
 #include "api/sns/errors.h"
 #include "api/sqs/actions.h"
@@ -39,6 +41,7 @@ const aws::Handler& handler_of(const aws::Operation& operation) {
     case aws::Service::Sqs: return sqs::handler_of(static_cast<sqs::Action>(operation.action));
     case aws::Service::Sns: return sns::handler_of(static_cast<sns::Action>(operation.action));
     case aws::Service::Sts: return sts::handler_of(static_cast<sts::Action>(operation.action));
+    case aws::Service::Cloudwatch: return cloudwatch::handler_of(static_cast<cloudwatch::Action>(operation.action));
   }
   FANFARE_ASSERT(false, "a service outside its enumeration");
   return sqs::handler_of(sqs::Action::SendMessage);
@@ -148,7 +151,11 @@ Outcome Service::State::respond(const ReplyContext& context, const ApiError& err
   std::string query_error;
   if (context.protocol == Protocol::Json) {
     const std::string type =
-        fmt::format("{}{}", error.kind.modelled ? "com.amazonaws.sqs#" : "com.amazon.coral.service#", error.kind.shape);
+        fmt::format("{}{}",
+                    !error.kind.modelled                              ? "com.amazon.coral.service#"
+                    : context.service == aws::Service::Cloudwatch ? "com.amazonaws.cloudwatch#"
+                                                                      : "com.amazonaws.sqs#",
+                    error.kind.shape);
     wire::json::Writer(body)
         .begin_object()
         .key("__type")
@@ -256,6 +263,7 @@ Result<aws::Next, ApiError> Service::State::decode(const wire::http::Request& re
                  info.now,
                  info.secrets,
                  request_arena,
+                 options.metrics,
                  receipts,
                  context,
                  command.request,

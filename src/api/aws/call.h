@@ -12,6 +12,7 @@
 #include "api/aws/operation.h"
 #include "api/aws/payloads.h"
 #include "api/aws/reply_context.h"
+#include "api/cloudwatch/metrics_source.h"
 #include "api/sqs/receipt_handles.h"
 #include "base/assert.h"
 #include "base/result.h"
@@ -68,6 +69,7 @@ struct Call {
   Timestamp now;
   Secrets& secrets;
   wire::aws::Arena& arena;
+  cloudwatch::MetricsSource* metrics;  ///< null: this place has none
   const ReceiptHandles& receipts;
   ReplyContext& context;
   engine::Request& request;

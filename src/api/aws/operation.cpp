@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 
+#include "api/aws/cloudwatch_model.h"
 #include "api/aws/sns_model.h"
 #include "api/aws/sqs_model.h"
 #include "api/aws/sts_model.h"
@@ -15,7 +16,8 @@ const Operation* ServiceModel::find(std::string_view operation_name) const {
 }
 
 std::span<const ServiceModel* const> all_models() {
-  static constexpr std::array<const ServiceModel*, 3> models{&sqs::kModel, &sns::kModel, &sts::kModel};
+  static constexpr std::array<const ServiceModel*, 4> models{&sqs::kModel, &sns::kModel, &sts::kModel,
+                                                             &cloudwatch::kModel};
   return models;
 }
 

@@ -10,7 +10,7 @@
 
 namespace fanfare::api::aws {
 
-enum class Service : std::uint8_t { Sqs, Sns, Sts };
+enum class Service : std::uint8_t { Sqs, Sns, Sts, Cloudwatch };
 enum class Protocol : std::uint8_t { Json, Query };
 
 struct Operation {
@@ -33,7 +33,7 @@ struct ServiceModel {
   [[nodiscard]] const Operation* find(std::string_view operation_name) const;
 };
 
-/// The three models, for walks over all of them.
+/// All models, for walks over all of them.
 std::span<const ServiceModel* const> all_models();
 const ServiceModel& model_of(Service service);
 

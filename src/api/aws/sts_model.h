@@ -33,6 +33,7 @@ using wire::aws::Flag;
 using wire::aws::List;
 using wire::aws::Map;
 using wire::aws::Number;
+using wire::aws::Real;
 using wire::aws::Text;
 using wire::aws::Time;
 

@@ -1,9 +1,11 @@
 #include "wire/aws_json/document.h"
 
 #include <charconv>
+#include <cmath>
 #include <cstring>
 #include <optional>
 
+#include "base/time.h"
 #include "wire/digest/encoding.h"
 #include "wire/json/writer.h"
 
@@ -96,7 +98,25 @@ class Decoder {
       case Kind::Structure:
         if (node.is_null()) return std::nullopt;
         return structure(node, shape, field, member_name);
-      case Kind::Timestamp: break;  // no operation takes one
+      case Kind::Double:
+        if (const auto number = node.as_double()) {
+          *static_cast<aws::Real*>(field) = *number;
+          return std::nullopt;
+        }
+        break;
+      case Kind::Timestamp:  // seconds since 1970, perhaps with a fraction; a text in the form of RFC 3339 too
+        if (const auto number = node.as_double()) {
+          if (!(*number > -1e12 && *number < 1e12)) return DecodeError{What::OutOfRange, member_name, shape.kind, "a number"};
+          *static_cast<aws::Time*>(field) = static_cast<std::int64_t>(std::floor(*number * 1000.0 + 0.5));
+          return std::nullopt;
+        }
+        if (const auto text = node.as_string()) {
+          const auto time = parse_iso8601(*text);
+          if (!time) break;
+          *static_cast<aws::Time*>(field) = unix_ms(*time);
+          return std::nullopt;
+        }
+        break;
     }
     if (node.is_null()) return std::nullopt;
     return wrong_type(node, shape, member_name);
@@ -159,6 +179,13 @@ bool append_value(std::string& out, const Shape& shape, const void* field, std::
       const auto& number = *static_cast<const aws::Number*>(field);
       if (!number.has_value()) return false;
       append_integer(out.append(before), *number);
+      return true;
+    }
+    case Kind::Double: {
+      const auto& number = *static_cast<const aws::Real*>(field);
+      if (!number.has_value()) return false;
+      char digits[32];
+      out.append(before).append(digits, std::to_chars(digits, digits + sizeof digits, *number).ptr);
       return true;
     }
     case Kind::Timestamp: {  // seconds, with milliseconds as a fraction

@@ -2,10 +2,12 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cmath>
 #include <cstring>
 #include <optional>
 #include <vector>
 
+#include "base/time.h"
 #include "wire/digest/encoding.h"
 
 namespace fanfare::wire::aws_query {
@@ -78,12 +80,25 @@ std::optional<What> store_scalar(const Shape& shape, void* field, std::string_vi
       *static_cast<aws::Number*>(field) = number;
       return std::nullopt;
     }
-    case Kind::Timestamp:
+    case Kind::Double: {
+      double number = 0;
+      const auto [end, error] = std::from_chars(value.data(), value.data() + value.size(), number);
+      if (error == std::errc::result_out_of_range) return What::OutOfRange;
+      if (error != std::errc() || end != value.data() + value.size() || !std::isfinite(number)) return What::WrongType;
+      *static_cast<aws::Real*>(field) = number;
+      return std::nullopt;
+    }
+    case Kind::Timestamp: {
+      const auto time = parse_iso8601(value);
+      if (!time) return What::WrongType;
+      *static_cast<aws::Time*>(field) = unix_ms(*time);
+      return std::nullopt;
+    }
     case Kind::List:
     case Kind::Map:
     case Kind::Structure: break;
   }
-  return What::WrongType;  // no operation takes a timestamp
+  return What::WrongType;
 }
 
 /// Stores parameters one by one, each from the root. Elements must come in rising order of their numbers; out_of_order
@@ -114,6 +129,7 @@ class Walk {
       case Kind::String:
       case Kind::Integer:
       case Kind::Long:
+      case Kind::Double:
       case Kind::Boolean:
       case Kind::Blob:
       case Kind::Timestamp: break;

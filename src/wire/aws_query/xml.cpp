@@ -38,6 +38,7 @@ bool is_present(const Shape& shape, const void* field) {
     case Kind::Integer:
     case Kind::Long:
     case Kind::Timestamp: return static_cast<const aws::Number*>(field)->has_value();
+    case Kind::Double: return static_cast<const aws::Real*>(field)->has_value();
     case Kind::Boolean: return static_cast<const aws::Flag*>(field)->has_value();
     case Kind::List:
     case Kind::Map: return static_cast<const RawList*>(field)->present;
@@ -55,6 +56,12 @@ void append_value(std::string& out, const Shape& shape, const void* field) {
     case Kind::Long: {
       char digits[24];
       const auto end = std::to_chars(digits, digits + sizeof digits, **static_cast<const aws::Number*>(field)).ptr;
+      out.append(digits, end);
+      return;
+    }
+    case Kind::Double: {
+      char digits[32];
+      const auto end = std::to_chars(digits, digits + sizeof digits, **static_cast<const aws::Real*>(field)).ptr;
       out.append(digits, end);
       return;
     }

@@ -57,6 +57,7 @@ class Field {
 };
 using Number = Field<std::int64_t>;  ///< integer (checked to fit 32 bits when read) and long
 using Flag = Field<bool>;
+using Real = Field<double>;
 using Time = Field<std::int64_t>;  ///< milliseconds since 1970-01-01T00:00:00Z
 
 /// How a List looks to code that knows its elements only by their Shape.
@@ -93,7 +94,7 @@ using Map = List<Entry<V>>;
 
 static_assert(sizeof(RawList) == sizeof(List<Text>) && std::is_standard_layout_v<List<Text>>);
 
-enum class Kind : std::uint8_t { String, Integer, Long, Boolean, Blob, Timestamp, List, Map, Structure };
+enum class Kind : std::uint8_t { String, Integer, Long, Double, Boolean, Blob, Timestamp, List, Map, Structure };
 
 struct Shape;
 
@@ -123,6 +124,7 @@ struct Shape {
 inline constexpr Shape kStringShape{"String", Kind::String};
 inline constexpr Shape kIntegerShape{"Integer", Kind::Integer};
 inline constexpr Shape kLongShape{"Long", Kind::Long};
+inline constexpr Shape kDoubleShape{"Double", Kind::Double};
 inline constexpr Shape kBooleanShape{"Boolean", Kind::Boolean};
 inline constexpr Shape kBlobShape{"Blob", Kind::Blob};
 inline constexpr Shape kTimestampShape{"Timestamp", Kind::Timestamp};
@@ -149,6 +151,7 @@ constexpr std::string_view name_of(Kind kind) {
     case Kind::Long: return "Long";
     case Kind::Boolean: return "Boolean";
     case Kind::Blob: return "Blob";
+    case Kind::Double: return "Double";
     case Kind::Timestamp: return "Timestamp";
     case Kind::List: return "List";
     case Kind::Map: return "Map";
