@@ -9,6 +9,7 @@
 #include <string>
 #include <string_view>
 
+#include "api/cloudwatch/feed.h"
 #include "api/service.h"
 #include "base/rng.h"
 #include "core/engine/engine.h"
@@ -21,7 +22,7 @@ class TestBroker {
  public:
   explicit TestBroker(aws::DevelopmentAuthenticator::Options auth = {})
       : authenticator_(std::move(auth)),
-        service_({.receipt_secret = "a secret of at least sixteen bytes"}, authenticator_),
+        service_({.receipt_secret = "a secret of at least sixteen bytes", .metrics = &metrics_}, authenticator_),
         engine_(options()) {
     engine_.start({}, now_);
   }
@@ -87,6 +88,16 @@ class TestBroker {
     std::optional<std::string> record(LogPosition) override { return std::nullopt; }
   };
 
+  struct Metrics final : cloudwatch::MetricsSource {
+    explicit Metrics(TestBroker& its_broker) : broker(its_broker) {}
+    void read(Timestamp now, const std::function<void(const metrics::History&)>& use) override {
+      cloudwatch::feed(history, broker.engine_, now);
+      use(history);
+    }
+    TestBroker& broker;
+    metrics::History history;
+  };
+
   void collect() {
     for (const engine::Reply& reply : outputs_.replies) {
       const auto context = waiting_.find(reply.caller.value);
@@ -107,6 +118,7 @@ class TestBroker {
 
   Timestamp now_ = timestamp_from_unix_ms(1'800'000'000'000);
   SeededSecrets secrets_{1};
+  Metrics metrics_{*this};
   aws::DevelopmentAuthenticator authenticator_;
   Service service_;
   engine::Engine engine_;

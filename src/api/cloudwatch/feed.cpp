@@ -14,7 +14,7 @@ class Feed final : public engine::MetricsVisitor {
     history_.counter(of, "NumberOfMessagesReceived", c.received);
     history_.counter(of, "NumberOfMessagesDeleted", c.deleted);
     history_.counter(of, "NumberOfEmptyReceives", c.empty_receives);
-    history_.sizes(of, "SentMessageSize", c.sent, c.sent_bytes, c.smallest_sent, c.largest_sent);
+    history_.sizes(of, "SentMessageSize", c.sent, c.sent_bytes, c.sent_sizes.smallest, c.sent_sizes.largest);
     history_.gauge(of, "ApproximateNumberOfMessagesVisible", static_cast<double>(counts.visible));
     history_.gauge(of, "ApproximateNumberOfMessagesNotVisible", static_cast<double>(counts.in_flight));
     history_.gauge(of, "ApproximateNumberOfMessagesDelayed", static_cast<double>(counts.delayed));
@@ -26,7 +26,7 @@ class Feed final : public engine::MetricsVisitor {
   void topic(const engine::TopicKey& key, const engine::TopicCounters& c) override {
     const metrics::Resource of{metrics::Service::Sns, key.account.str(), key.region.str(), key.name.str()};
     history_.counter(of, "NumberOfMessagesPublished", c.published);
-    history_.sizes(of, "PublishSize", c.published, c.published_bytes, c.smallest_published, c.largest_published);
+    history_.sizes(of, "PublishSize", c.published, c.published_bytes, c.published_sizes.smallest, c.published_sizes.largest);
     history_.counter(of, "NumberOfNotificationsDelivered", c.delivered);
     history_.counter(of, "NumberOfNotificationsFailed", c.failed);
     history_.counter(of, "NumberOfNotificationsFilteredOut",

@@ -56,6 +56,7 @@ std::size_t Engine::message_count() const { return core_->message_count(); }
 std::size_t Engine::state_size() const { return core_->state_size(); }
 void Engine::visit_messages(const std::function<void(const MessagePlace&)>& visit) const { core_->visit_messages(visit); }
 void Engine::visit_metrics(MetricsVisitor& visitor) const { core_->visit_metrics(visitor); }
+void Engine::forget_size_ranges() { core_->forget_size_ranges(); }
 std::vector<FailedDelivery> Engine::failed_deliveries() const { return core_->failed_deliveries(); }
 std::size_t Engine::waiter_count() const { return core_->waiter_count(); }
 std::uint64_t Engine::resident_bytes() const { return core_->resident_bytes(); }
@@ -300,6 +301,11 @@ void EngineCore::collect_garbage(std::size_t budget) {
     if (done < budget) garbage_.pop_front();
     budget -= done;
   }
+}
+
+void EngineCore::forget_size_ranges() {
+  for (const auto& [key, queue] : queue_names_) queue->counters.sent_sizes = {};
+  for (const auto& [key, topic] : topic_names_) topic->counters.published_sizes = {};
 }
 
 void EngineCore::visit_metrics(MetricsVisitor& visitor) const {

@@ -72,10 +72,22 @@ class Outputs {
   std::size_t received_used_ = 0;
 };
 
+/// The sizes of what came since Engine::forget_size_ranges(); 0 and 0 if nothing came. In bytes.
+struct SizeRange {
+  std::uint64_t smallest = 0;
+  std::uint64_t largest = 0;
+  bool any = false;
+  void add(std::uint64_t bytes) {
+    smallest = any && smallest < bytes ? smallest : bytes;
+    largest = any && largest > bytes ? largest : bytes;
+    any = true;
+  }
+};
 /// Counters of one queue since the engine was made; for metrics. [SQS CloudWatch metrics]
 struct QueueCounters {
   std::uint64_t sent = 0;
   std::uint64_t sent_bytes = 0;
+  SizeRange sent_sizes;
   std::uint64_t received = 0;
   std::uint64_t empty_receives = 0;
   std::uint64_t deleted = 0;
@@ -88,6 +100,7 @@ struct QueueCounters {
 struct TopicCounters {
   std::uint64_t published = 0;
   std::uint64_t published_bytes = 0;
+  SizeRange published_sizes;
   std::uint64_t delivered = 0;
   std::uint64_t failed = 0;  ///< refused by the queue's policy, queue missing, too long
   std::uint64_t filtered_no_attributes = 0;
@@ -193,6 +206,8 @@ class Engine {
   void visit_messages(const std::function<void(const MessagePlace&)>& visit) const;
 
   void visit_metrics(MetricsVisitor& visitor) const;
+  /// The SizeRange of every queue and topic begins anew.
+  void forget_size_ranges();
   /// The newest failed deliveries, oldest first; at most 256.
   [[nodiscard]] std::vector<FailedDelivery> failed_deliveries() const;
   /// Long polls that wait now.

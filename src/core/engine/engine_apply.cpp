@@ -70,6 +70,7 @@ void EngineCore::apply(const PublishedEvent& event, const ContentKeys& keys, con
     queue.messages.apply(arrived);
     ++queue.counters.sent;
     queue.counters.sent_bytes += payloads_.bytes(payload);
+    queue.counters.sent_sizes.add(payloads_.bytes(payload));
     note_arrival(queue);
     note_deadline(queue);
   }

@@ -50,6 +50,7 @@ class EngineCore {
   [[nodiscard]] std::size_t state_size() const;
   void visit_messages(const std::function<void(const MessagePlace&)>& visit) const;
   void visit_metrics(MetricsVisitor& visitor) const;
+  void forget_size_ranges();
   [[nodiscard]] std::vector<FailedDelivery> failed_deliveries() const { return {failed_.begin(), failed_.end()}; }
   [[nodiscard]] std::size_t waiter_count() const { return waiters_.size(); }
   [[nodiscard]] std::uint64_t resident_bytes() const { return payloads_.resident_bytes(); }

@@ -62,7 +62,9 @@ MessageSent EngineCore::send(QueueState& queue, const OutgoingMessage& message) 
   const std::uint32_t payload = payloads_.add(position, content, static_cast<std::uint32_t>(content.size()), 1);
   apply(event, keys, payload);
   ++queue.counters.sent;
-  queue.counters.sent_bytes += message::counted_bytes(message.content);
+  const std::uint64_t counted = message::counted_bytes(message.content);
+  queue.counters.sent_bytes += counted;
+  queue.counters.sent_sizes.add(counted);
   note_arrival(queue);
   MessageSent sent{message.id, std::nullopt};
   if (queue.settings.fifo) sent.sequence_number = SequenceNumber{event.sequence};

@@ -74,7 +74,9 @@ Published EngineCore::publish(TopicState& topic, const OutgoingPublication& publ
     content.publication->sequence_number = topic.next_sequence.value;
   }
   ++topic.counters.published;
-  topic.counters.published_bytes += message::counted_bytes(content);
+  const std::uint64_t counted = message::counted_bytes(content);
+  topic.counters.published_bytes += counted;
+  topic.counters.published_sizes.add(counted);
   published_.topic = topic.id.number;
   published_.deliveries.clear();
   topic::LazyBody body{content.body};

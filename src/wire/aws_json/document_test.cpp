@@ -125,7 +125,9 @@ TEST_F(Documents, EveryWrongTypeIsRefusedWithItsMember) {
       {R"({"Items":["a"]})", What::WrongType, "Items"},
       {R"({"Items":[{"Delay":"5"}]})", What::WrongType, "Delay"},
       {R"({"Items":[{"Values":{"x":"y"}}]})", What::WrongType, "Values"},
-      {R"({"Expires":1})", What::WrongType, "Expires"},
+      {R"({"Expires":true})", What::WrongType, "Expires"},
+      {R"({"Expires":"yesterday"})", What::WrongType, "Expires"},
+      {R"({"Expires":1e300})", What::OutOfRange, "Expires"},
   };
   for (const auto& c : cases) {
     const auto error = refuse(c.text);
@@ -157,6 +159,9 @@ TEST_F(Documents, ATimestampIsSecondsWithMilliseconds) {
   EXPECT_EQ(write(r), R"({"Expires":1700000000.005})");
   r.expires = 1'700'000'000'000;
   EXPECT_EQ(write(r), R"({"Expires":1700000000})");
+  EXPECT_EQ(*read(R"({"Expires":1700000000})").expires, 1'700'000'000'000);
+  EXPECT_EQ(*read(R"({"Expires":1700000000.005})").expires, 1'700'000'000'005);
+  EXPECT_EQ(*read(R"({"Expires":"2023-11-14T22:13:20Z"})").expires, 1'700'000'000'000);
 }
 
 }  // namespace
