@@ -42,14 +42,11 @@ struct ServiceOptions {
   std::string certificate_path;
   /// Bodies beyond this are refused with 413. A message of 1 MiB can need six times that in JSON escapes.
   std::size_t body_bytes_max = std::size_t{8} << 20;
-<<<<<<< HEAD
   /// Whether AccessDenied tells the caller which statement decided, and what the others miss. Development only: policies
   /// are not for everybody to read.
   bool explains_refusals = true;
-=======
   /// For CloudWatch's actions; null: they answer that they are not here. Outlives the service.
   cloudwatch::MetricsSource* metrics = nullptr;
->>>>>>> 68be2bc (CloudWatch: a history of metrics, the table of three actions, numbers and times in both protocols)
 };
 
 /// What the shell knows about one request.

@@ -80,6 +80,7 @@ void AdminPlane::on_request(net::ConnectionId id, const http::Request& request) 
     const auto text = body ? body->find_string("advance") : std::nullopt;
     const auto step = text ? parse_duration(*text) : std::nullopt;
     if (!step) return problem(id, 400, "expected {\"advance\":\"2h\"}: a duration such as 250ms, 35s, 1h30m or 14d", headers);
+    if (options_.clock_moves) options_.clock_moves();
     clock_.advance(*step);
     if (options_.clock_moved) options_.clock_moved();
     headers.push_back({"Content-Type", "application/json"});

@@ -14,6 +14,7 @@ namespace fanfare::server {
 struct AdminOptions {
   bool movable_clock = false;    ///< --clock manual
   bool development = true;       ///< pages of any loopback origin may read
+  std::function<void()> clock_moves;               ///< before the clock jumps: what was counted belongs to the time before
   std::function<void()> clock_moved;               ///< after the clock jumped: deadlines are nearer now
   std::vector<std::function<void(std::string&)>> more_metrics;  ///< of other parts of the process; called on this loop's thread
   std::function<std::string()> not_ready;          ///< why /readyz says no; empty: ready

@@ -6,6 +6,8 @@
 
 #include <cstdio>
 #include <ctime>
+#include <map>
+#include <span>
 #include <type_traits>
 
 #include "base/assert.h"
@@ -244,6 +246,7 @@ UpkeepStats Broker::upkeep_stats() {
 
 void Broker::maintain_locked() {
   if (journal_ == nullptr) return;  // closed
+  log_failed_deliveries_locked();
   if (storage_full_ || (!options_.memory && journal_->next_position() != journal_->durable_end())) {
     // Also what no loop has asked for: the client inside this process does not commit what nobody waits for.
     const auto committed = journal_->commit(journal::Sync::Yes);
@@ -266,6 +269,27 @@ void Broker::maintain_locked() {
   if (next.kind == UpkeepStep::Kind::Snapshot && now >= next_snapshot_) begin_snapshot_locked(Walk::IfSmall);
   if (next.kind == UpkeepStep::Kind::Relocate && now >= next_relocation_ && !storage_full_)
     begin_job_locked([this, before = next.before] { relocate(before); });
+}
+
+void Broker::log_failed_deliveries_locked() {
+  const std::uint64_t count = engine_->failed_delivery_count();
+  if (count == failed_deliveries_logged_) return;
+  const std::vector<engine::FailedDelivery> failed = engine_->failed_deliveries();
+  const auto fresh = std::min<std::uint64_t>(count - failed_deliveries_logged_, failed.size());
+  failed_deliveries_logged_ = count;
+  // One line for each subscription and reason: a busy topic with one broken subscription must not flood the log.
+  std::map<std::pair<std::string_view, engine::FailedDelivery::Reason>, std::pair<std::uint64_t, const engine::FailedDelivery*>> told;
+  for (const engine::FailedDelivery& one : std::span(failed).last(fresh)) {
+    auto& [times, latest] = told[{one.subscription_arn, one.reason}];
+    ++times;
+    latest = &one;
+  }
+  for (const auto& [what, times_and_latest] : told) {
+    const auto& [times, one] = times_and_latest;
+    log_.warn("sns.delivery_failed", {{"subscription", one->subscription_arn}, {"endpoint", one->endpoint},
+                                      {"reason", engine::name_of(one->reason)}, {"why", one->why}, {"times", times},
+                                      {"redriven", one->redriven}});
+  }
 }
 
 LogShape Broker::shape_locked() const {

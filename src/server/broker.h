@@ -130,6 +130,7 @@ class Broker {
   void commit_failed(journal::JournalError error);
   void set_storage_full(bool full);
   void maintain_locked();
+  void log_failed_deliveries_locked();
   [[nodiscard]] LogShape shape_locked() const;
   struct HoldStart {
     Instant clock;
@@ -159,6 +160,7 @@ class Broker {
   engine::Outputs outputs_;
   CommitHistogram commits_;
   std::optional<Timestamp> deadline_;
+  std::uint64_t failed_deliveries_logged_ = 0;
   LogPosition snapshot_position_;
   bool storage_full_ = false;
   Instant last_lazy_commit_{};

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <map>
 
+#include "api/cloudwatch/feed.h"
 #include "server/metrics.h"
 #include "wire/json/writer.h"
 
@@ -33,16 +34,36 @@ struct Collected final : engine::MetricsVisitor {
   void topic(const engine::TopicKey& key, const engine::TopicCounters& counters) override { topics.push_back({key, counters}); }
 };
 
-std::string_view text_of(engine::FailedDelivery::Reason reason) {
-  using Reason = engine::FailedDelivery::Reason;
-  switch (reason) {
-    case Reason::QueueDoesNotExist: return "QueueDoesNotExist";
-    case Reason::AccessDenied: return "AccessDenied";
-    case Reason::MessageTooLong: return "MessageTooLong";
-    case Reason::QueueTypeMismatch: return "QueueTypeMismatch";
-    case Reason::TooManyAttributes: return "TooManyAttributes";
+/// AWS's metrics, to be written when the lock is free again.
+struct AwsMetrics final : api::cloudwatch::MetricSink {
+  struct Row {
+    metrics::Resource of;
+    std::string_view name;
+    double value;
+  };
+  std::vector<Row> counters;
+  std::vector<Row> gauges;
+  void counter(const metrics::Resource& of, std::string_view name, std::uint64_t total) override {
+    counters.push_back({of, name, static_cast<double>(total)});
   }
-  return "Unknown";
+  void sizes(const metrics::Resource& of, std::string_view name, std::uint64_t, std::uint64_t bytes, const engine::SizeRange&) override {
+    counters.push_back({of, name, static_cast<double>(bytes)});
+  }
+  void gauge(const metrics::Resource& of, std::string_view name, double value) override { gauges.push_back({of, name, value}); }
+};
+
+void append_aws_metrics(MetricsWriter& writer, const AwsMetrics& aws) {
+  const auto append = [&](std::string_view metric, const std::vector<AwsMetrics::Row>& rows) {
+    for (const AwsMetrics::Row& row : rows) {
+      const bool queue = row.of.service == metrics::Service::Sqs;
+      writer.sample(metric, {{"namespace", queue ? "AWS/SQS" : "AWS/SNS"}, {"metric", row.name}, {"account", row.of.account},
+                             {"region", row.of.region}, {queue ? "queue" : "topic", row.of.name}}, row.value);
+    }
+  };
+  writer.describe("fanfare_aws_metric_total", "counter", "CloudWatch's metrics that count, by their AWS names; sizes in bytes.");
+  append("fanfare_aws_metric_total", aws.counters);
+  writer.describe("fanfare_aws_metric", "gauge", "CloudWatch's metrics that are levels, by their AWS names.");
+  append("fanfare_aws_metric", aws.gauges);
 }
 
 std::uint64_t filtered(const engine::TopicCounters& c) {
@@ -53,6 +74,7 @@ std::uint64_t filtered(const engine::TopicCounters& c) {
 
 void BrokerReport::append_metrics(std::string& out) {
   Collected all;
+  AwsMetrics aws;
   std::map<std::tuple<std::string, std::string, std::string>, std::uint64_t> requests;
   CommitHistogram commits;
   journal::JournalStats journal;
@@ -61,6 +83,7 @@ void BrokerReport::append_metrics(std::string& out) {
   std::uint64_t resident = 0;
   broker_.locked([&](engine::Engine& engine, journal::Journal& log) {
     engine.visit_metrics(all);
+    api::cloudwatch::visit(engine, clock_.now(), aws);
     waiters = engine.waiter_count();
     resident = engine.resident_bytes();
     journal = log.stats();
@@ -107,6 +130,7 @@ void BrokerReport::append_metrics(std::string& out) {
     writer.sample("fanfare_sns_notifications_total", {{"topic", topic}, {"outcome", "filtered"}}, filtered(row.counters));
     writer.sample("fanfare_sns_notifications_total", {{"topic", topic}, {"outcome", "dlq"}}, row.counters.redriven);
   }
+  append_aws_metrics(writer, aws);
   writer.describe("fanfare_journal_commit_seconds", "histogram", "Time that one commit of the journal took.");
   std::uint64_t below = 0;
   for (std::size_t i = 0; i < CommitHistogram::kBounds.size(); ++i) {
@@ -167,7 +191,7 @@ std::string BrokerReport::state_json() {
   out.end_array().key("failed_deliveries").begin_array();
   for (const engine::FailedDelivery& one : failed) {
     out.begin_object().key("at").string(iso8601(one.at)).key("subscription").string(one.subscription_arn);
-    out.key("endpoint").string(one.endpoint).key("reason").string(text_of(one.reason)).key("redriven").boolean(one.redriven);
+    out.key("endpoint").string(one.endpoint).key("reason").string(engine::name_of(one.reason)).key("why").string(one.why).key("redriven").boolean(one.redriven);
     if (!one.why.empty()) out.key("why").string(one.why);
     out.end_object();
   }

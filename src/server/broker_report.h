@@ -22,7 +22,8 @@ class BrokerReport {
   /// {"queues":[{"name":"summarise","account":"000000000000","region":"us-east-1","visible":0,"in_flight":3,"delayed":0,
   ///   "sent":2000,"received":1997,"deleted":1994,"dead_lettered":0,"expired":0,"oldest_ms":12}],
   ///  "topics":[{"name":"doc-events",..,"published":2000,"delivered":5200,"filtered":800,"failed":0,"redriven":0}],
-  ///  "failed_deliveries":[{"at":"..","subscription":"arn..","endpoint":"arn..","reason":"AccessDenied","redriven":false}],
+  ///  "failed_deliveries":[{"at":"..","subscription":"arn..","endpoint":"arn..","reason":"AccessDenied","why":"..",
+  ///  "redriven":false}],
   ///  "long_polls":3}
   std::string state_json();
 

@@ -458,6 +458,7 @@ void DataPlane::on_timer(Instant instant) {
   if (instant >= next_sweep_) {
     sweep();
     if (drives_deadlines_) broker_.maintain();
+    if (drives_deadlines_ && options_.sampler != nullptr) options_.sampler->tick(clock_.now());
     next_sweep_ = instant + seconds{1};
   }
 }

@@ -20,6 +20,7 @@
 #include "net/loop.h"
 #include "server/broker.h"
 #include "server/envelope_signer.h"
+#include "server/metrics_sampler.h"
 #include "server/os_secrets.h"
 #include "server/request_counters.h"
 #include "wire/http/request.h"
@@ -31,6 +32,7 @@ struct DataPlaneOptions {
   /// A request that has begun, and of which nothing more comes; one that comes in drops must be whole after four times this.
   milliseconds half_request_timeout{30'000};
   milliseconds idle_timeout{300'000};         ///< a kept-alive connection without a request
+  MetricsSampler* sampler = nullptr;  ///< told the time about once a second; null: no history; outlives the plane
   EnvelopeSigner* signer = nullptr;  ///< of envelopes; outlives the plane; null: their signatures are empty
   /// Where SigningCertURL points, "https://sns.us-east-1.amazonaws.com"; empty: to the host that the receiver asked.
   std::string signing_url;

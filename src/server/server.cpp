@@ -231,6 +231,9 @@ int run(const ServeOptions& options, const sigset_t& signals, Log& log) {
 
   const int threads = options.threads > 0 ? options.threads : static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
   std::vector<DataLoop> data_loops;
+  MetricsSampler sampler{broker};
+  plane_options.sampler = &sampler;
+  plane_options.api.metrics = &sampler;
   BrokerReport report{broker, clock};
   net::SocketAddress aws_bound = aws;
   for (int i = 0; i < threads; ++i) {
@@ -258,6 +261,7 @@ int run(const ServeOptions& options, const sigset_t& signals, Log& log) {
   const net::SocketAddress admin_bound = listen(*admin_loop, "admin", admin, false).address;
   AdminOptions admin_options;
   admin_options.movable_clock = options.clock == "manual";
+  admin_options.clock_moves = [&sampler, &clock] { sampler.read(clock.now(), [](const metrics::History&) {}); };
   admin_options.clock_moved = [&driver] { driver.look_at_deadline(); };
   admin_options.not_ready = [&broker] { return broker.writable() ? std::string{} : std::string{"the journal cannot be written"}; };
 
@@ -273,7 +277,9 @@ int run(const ServeOptions& options, const sigset_t& signals, Log& log) {
   EdgePlane edge_plane{edge_options, worker, tokens, clock, *edge_loop, log};
   admin_options.more_metrics.push_back([&edge_plane](std::string& text) { edge_plane.append_metrics(text); });
   api::aws::DevelopmentAuthenticator own_authenticator{{.account = AccountId{options.account}}};
-  auto in_process = std::make_shared<InProcessTransport>(plane_options.api, broker, clock, own_authenticator);
+  api::ServiceOptions in_process_api = plane_options.api;
+  in_process_api.metrics = nullptr;  // its requests are decoded under the broker's lock
+  auto in_process = std::make_shared<InProcessTransport>(in_process_api, broker, clock, own_authenticator);
   report.add_counters(in_process->counters());
   Sources sources{options, edge_plane,
                   [&](boost::asio::any_io_executor) {

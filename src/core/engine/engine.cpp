@@ -57,6 +57,19 @@ std::size_t Engine::state_size() const { return core_->state_size(); }
 void Engine::visit_messages(const std::function<void(const MessagePlace&)>& visit) const { core_->visit_messages(visit); }
 void Engine::visit_metrics(MetricsVisitor& visitor) const { core_->visit_metrics(visitor); }
 void Engine::forget_size_ranges() { core_->forget_size_ranges(); }
+std::string_view name_of(FailedDelivery::Reason reason) {
+  using Reason = FailedDelivery::Reason;
+  switch (reason) {
+    case Reason::QueueDoesNotExist: return "QueueDoesNotExist";
+    case Reason::AccessDenied: return "AccessDenied";
+    case Reason::MessageTooLong: return "MessageTooLong";
+    case Reason::QueueTypeMismatch: return "QueueTypeMismatch";
+    case Reason::TooManyAttributes: return "TooManyAttributes";
+  }
+  return "Unknown";
+}
+
+std::uint64_t Engine::failed_delivery_count() const { return core_->failed_delivery_count(); }
 std::vector<FailedDelivery> Engine::failed_deliveries() const { return core_->failed_deliveries(); }
 std::size_t Engine::waiter_count() const { return core_->waiter_count(); }
 std::uint64_t Engine::resident_bytes() const { return core_->resident_bytes(); }

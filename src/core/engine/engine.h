@@ -139,6 +139,9 @@ struct FailedDelivery {
   std::string why = {};                      ///< with AccessDenied: what the policy lacks, and what to write into it
 };
 
+/// "AccessDenied"; static text.
+std::string_view name_of(FailedDelivery::Reason reason);
+
 /// A message, as tools that look at the log need it.
 struct MessagePlace {
   std::uint32_t queue = 0;  ///< its number in records
@@ -210,6 +213,8 @@ class Engine {
   void forget_size_ranges();
   /// The newest failed deliveries, oldest first; at most 256.
   [[nodiscard]] std::vector<FailedDelivery> failed_deliveries() const;
+  /// How many there were since the engine was made.
+  [[nodiscard]] std::uint64_t failed_delivery_count() const;
   /// Long polls that wait now.
   [[nodiscard]] std::size_t waiter_count() const;
   [[nodiscard]] std::uint64_t resident_bytes() const;

@@ -52,6 +52,7 @@ class EngineCore {
   void visit_metrics(MetricsVisitor& visitor) const;
   void forget_size_ranges();
   [[nodiscard]] std::vector<FailedDelivery> failed_deliveries() const { return {failed_.begin(), failed_.end()}; }
+  [[nodiscard]] std::uint64_t failed_delivery_count() const { return failed_count_; }
   [[nodiscard]] std::size_t waiter_count() const { return waiters_.size(); }
   [[nodiscard]] std::uint64_t resident_bytes() const { return payloads_.resident_bytes(); }
   [[nodiscard]] std::string debug_state() const;
@@ -277,6 +278,7 @@ class EngineCore {
   DeletedEvent deleted_;
   PublishedEvent published_;
   std::deque<FailedDelivery> failed_;
+  std::uint64_t failed_count_ = 0;
   struct RelocationCursor {
     std::uint32_t queue = 0;
     SequenceNumber sequence{0};

@@ -228,6 +228,7 @@ void EngineCore::deliver(TopicState& topic, SubscriptionState& subscription, con
     ++(failed.redriven ? topic.counters.redriven : topic.counters.redrive_failed);
   }
   failed_.push_back(std::move(failed));
+  ++failed_count_;
   if (failed_.size() > kFailedKept) failed_.pop_front();
 }
 
