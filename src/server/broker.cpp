@@ -100,6 +100,7 @@ Result<std::unique_ptr<Broker>, std::string> Broker::recover(BrokerOptions optio
     auto loaded = engine::Engine::load(options.engine, [&] { return sections.next(); });
     if (sections.broken() || !loaded) return std::string{"the snapshot cannot be understood; `fanfare journal verify` tells more"};
     engine.emplace(std::move(*loaded));
+    clock.not_before(engine->latest());  // no record need follow that would say it
     from = (*latest)->position();
   } else {
     engine.emplace(options.engine, from);
@@ -174,9 +175,9 @@ CommitState Broker::commit(LogPosition wanted) {
 
 CommitState Broker::commit_locked(LogPosition wanted) {
   if (options_.relaxed || journal_->durable_end() >= wanted) return CommitState::Durable;
-  const Instant begin = std::chrono::steady_clock::now();
+  const Instant begin = clock_.steady();
   const auto committed = journal_->commit(journal::Sync::Yes);
-  commits_.add(std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count());
+  commits_.add(std::chrono::duration<double>(clock_.steady() - begin).count());
   if (committed) {
     if (storage_full_) set_storage_full(false);
     if (!options_.memory && journal_->next_position() >= upkeep_at_) maintain_locked();
@@ -206,7 +207,7 @@ void Broker::set_storage_full(bool full) {
 bool Broker::commit_lazily() {
   const std::lock_guard lock{mutex_};
   if (journal_->next_position() == journal_->durable_end()) return true;
-  const Instant now = std::chrono::steady_clock::now();
+  const Instant now = clock_.steady();
   // Receives are not waited for; a synchronous write for each would cost as much as a send. In relaxed mode this bound is
   // what a crash of the machine may lose.
   if (now - last_lazy_commit_ < milliseconds{options_.relaxed ? 100 : 20}) return false;
@@ -260,7 +261,7 @@ void Broker::maintain_locked() {
   const std::uint64_t step = std::max<std::uint64_t>(journal_->stats().segment_bytes / 8, 64 << 10);
   upkeep_at_ = journal_->next_position() + step;
   if (job_running_) return;  // it may still read what a trim would give up
-  const Instant now = std::chrono::steady_clock::now();
+  const Instant now = clock_.steady();
   const LogPosition needed = std::min(engine_->oldest_needed_position().value_or(snapshot_position_), snapshot_position_);
   if (needed > journal_->first_position())
     if (const auto trimmed = journal_->trim(std::min(needed, journal_->durable_end())); !trimmed)
@@ -307,20 +308,22 @@ LogShape Broker::shape_locked() const {
   return shape;
 }
 
-Broker::HoldStart Broker::start_hold() { return {std::chrono::steady_clock::now(), processor_time()}; }
+Broker::HoldStart Broker::start_hold() const { return {clock_.steady(), processor_time()}; }
 
 void Broker::note_hold(const HoldStart& start) {
-  upkeep_.longest_hold = std::max<std::chrono::nanoseconds>(upkeep_.longest_hold, std::chrono::steady_clock::now() - start.clock);
+  upkeep_.longest_hold = std::max<std::chrono::nanoseconds>(upkeep_.longest_hold, clock_.steady() - start.clock);
   upkeep_.longest_work = std::max(upkeep_.longest_work, processor_time() - start.processor);
 }
 
 void Broker::begin_job_locked(std::function<void()> job) {
   if (job_thread_.joinable()) job_thread_.join();  // it has ended: job_running_ is its last act
   job_running_ = true;
-  job_thread_ = std::thread([this, job = std::move(job)] {
+  auto whole = [this, job = std::move(job)] {
     job();
     job_running_ = false;
-  });
+  };
+  if (options_.run_aside) options_.run_aside(std::move(whole));
+  else job_thread_ = std::thread(std::move(whole));
 }
 
 // ---- Snapshots ----------------------------------------------------------------------------------------------------------
@@ -342,11 +345,11 @@ void Broker::begin_snapshot_locked(Walk walk) {
     }
     // shared: a std::function is copied
     begin_job_locked([this, log = std::shared_ptr<journal::LogReader>(std::move(*reader)), position, now = clock_.now()] {
-      if (::setpriority(PRIO_PROCESS, static_cast<id_t>(::gettid()), kSnapshotNice) != 0) log_.warn("journal.snapshot_priority");
+      if (!options_.run_aside && ::setpriority(PRIO_PROCESS, static_cast<id_t>(::gettid()), kSnapshotNice) != 0) log_.warn("journal.snapshot_priority");
       auto sections = replay_aside(*log, now);
       if (sections) return write_snapshot(std::move(*sections), position);
       const std::lock_guard lock{mutex_};
-      next_snapshot_ = std::chrono::steady_clock::now() + kAfterFailedSnapshot;
+      next_snapshot_ = clock_.steady() + kAfterFailedSnapshot;
     });
   }
   note_hold(hold);
@@ -394,7 +397,7 @@ void Broker::write_snapshot(std::vector<std::string> sections, LogPosition posit
     log_.info("journal.snapshot", {{"position", position.value}, {"bytes", bytes}});
   } else {
     log_.warn("journal.snapshot_failed", {{"error", journal::name_of(written.error())}});
-    next_snapshot_ = std::chrono::steady_clock::now() + kAfterFailedSnapshot;
+    next_snapshot_ = clock_.steady() + kAfterFailedSnapshot;
   }
 }
 
@@ -403,9 +406,9 @@ void Broker::write_snapshot(std::vector<std::string> sections, LogPosition posit
 void Broker::relocate(LogPosition before) {
   engine::Outputs outputs;
   for (bool more = true; more && !closing_;) {
-    const Instant begin = std::chrono::steady_clock::now();
+    const Instant begin = clock_.steady();
     more = relocate_slice(before, outputs);
-    const auto rest = (std::chrono::steady_clock::now() - begin) * kRelocationRest;
+    const auto rest = (clock_.steady() - begin) * kRelocationRest;
     if (more) std::this_thread::sleep_for(rest);
   }
 }
@@ -454,7 +457,7 @@ void Broker::close() {
   {
     const std::lock_guard lock{mutex_};
     if (!journal_->commit(journal::Sync::Yes)) log_.error("journal.commit_failed", {{"detail", journal_->stats().last_failure}});
-    snapshot = !options_.memory && journal_->next_position().value - snapshot_position_.value >= kWorthASnapshotAtClose;
+    snapshot = !options_.memory && !options_.run_aside && journal_->next_position().value - snapshot_position_.value >= kWorthASnapshotAtClose;
     if (snapshot) begin_snapshot_locked(Walk::Always);  // nobody waits for the engine any more
   }
   finish_upkeep();

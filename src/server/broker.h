@@ -56,6 +56,9 @@ struct BrokerOptions {
   std::size_t direct_snapshot_max = 4'096;      ///< a state of more things is not walked under the lock
   bool memory = false;                          ///< the journal is in memory: contents stay in the engine, the log is dropped
   bool relaxed = false;                         ///< replies do not wait for the disk; it follows within 100 ms
+  /// Runs what a thread does otherwise (snapshots, relocation), outside the broker's lock and before close(). The
+  /// simulator decides when; empty: a thread.
+  std::function<void(std::function<void()>)> run_aside;
 };
 
 /// What keeping the log small has cost since the start.
@@ -136,7 +139,7 @@ class Broker {
     Instant clock;
     std::chrono::nanoseconds processor;
   };
-  static HoldStart start_hold();
+  [[nodiscard]] HoldStart start_hold() const;
   void note_hold(const HoldStart& start);
   void begin_job_locked(std::function<void()> job);
   enum class Walk { IfSmall, Always };  // of the state, under the lock

@@ -1,18 +1,18 @@
 #include "server/clock.h"
 
 #include <algorithm>
+#include <chrono>
 
 namespace fanfare::server {
-namespace {
 
-std::int64_t system_ms() {
+Instant Clock::steady() const { return std::chrono::steady_clock::now(); }
+
+std::int64_t Clock::system() const {
   return std::chrono::duration_cast<milliseconds>(std::chrono::system_clock::now().time_since_epoch()).count();
 }
 
-}  // namespace
-
 Timestamp Clock::now() {
-  return at(system_ms(), std::chrono::steady_clock::now());
+  return at(system(), steady());
 }
 
 Timestamp Clock::at(std::int64_t system, Instant steady) {

@@ -12,9 +12,10 @@
 
 namespace fanfare::server {
 
-/// Thread-safe.
+/// Thread-safe. Its two sources are virtual for the simulator, where time moves with events only.
 class Clock {
  public:
+  virtual ~Clock() = default;
   /// Never gives less than it gave before, nor less than what not_before() was told.
   Timestamp now();
   /// From recovery: the newest time in the journal.
@@ -24,6 +25,13 @@ class Clock {
 
   /// now() when the system's clock shows `system` and the steady one `steady`; for tests.
   Timestamp at(std::int64_t system, Instant steady);
+
+  /// Time that never jumps, for limits inside the process.
+  [[nodiscard]] virtual Instant steady() const;
+
+ protected:
+  /// What the system's clock shows, Unix milliseconds; may run back.
+  [[nodiscard]] virtual std::int64_t system() const;
 
  private:
   /// Ahead of the system's clock: since when, and what was shown then.

@@ -13,6 +13,8 @@ namespace http = wire::http;
 constexpr std::size_t kPipelinedMax = 128;              // answers that wait on one connection before it is read no further
 constexpr std::size_t kOutputPause = std::size_t{8} << 20;  // a peer that does not read its answers sends no more requests
 
+constexpr milliseconds kLazyCommit{25};
+
 http::Limits limits_of(const DataPlaneOptions& options) {
   http::Limits limits;
   limits.body_bytes_max = options.api.body_bytes_max;
@@ -49,6 +51,7 @@ DataPlane::DataPlane(DataPlaneOptions options, Broker& broker, Clock& clock, net
       loop_(loop),
       drives_deadlines_(drives_deadlines),
       target_(broker.add_target(*this)),
+      secrets_(options_.secrets != nullptr ? *options_.secrets : os_secrets_),
       service_(options_.api, authenticator),
       payloads_(broker, options_.signer, options_.signing_url),
       parked_service_(options_.api, authenticator) {
@@ -438,7 +441,7 @@ void DataPlane::on_turn_end() {
       unreadable.swap(unreadable_);
     }
     if (!unreadable.empty()) give_back(unreadable);
-    lazy_commit_due_ = true;
+    if (!lazy_commit_at_) lazy_commit_at_ = clock_.steady() + kLazyCommit;
     turn_used_engine_ = false;
     take_mail();  // what was given back may have gone to a waiting receive of this loop
   }
@@ -448,12 +451,16 @@ void DataPlane::on_turn_end() {
 }
 
 void DataPlane::on_timer(Instant instant) {
-  if (lazy_commit_due_) {
-    lazy_commit_due_ = !broker_.commit_lazily();
+  if (lazy_commit_at_ && *lazy_commit_at_ <= instant) {
+    lazy_commit_at_.reset();
+    if (!broker_.commit_lazily()) lazy_commit_at_ = instant + kLazyCommit;
   }
   if (drives_deadlines_) {
     const std::optional<Timestamp> deadline = broker_.next_deadline();
-    if (deadline && *deadline <= now()) broker_.handle(engine::DeadlineCame{}, now());
+    if (deadline && *deadline <= now()) {
+      broker_.handle(engine::DeadlineCame{}, now());
+      turn_used_engine_ = true;  // a long poll that this woke has a record to commit, and perhaps something to give back
+    }
   }
   if (instant >= next_sweep_) {
     sweep();
@@ -485,10 +492,10 @@ void DataPlane::sweep() {
 }
 
 void DataPlane::arm_timer() {
-  const Instant instant = std::chrono::steady_clock::now();
+  const Instant instant = clock_.steady();
   if (next_sweep_ == Instant{}) next_sweep_ = instant + seconds{1};
   Instant at = next_sweep_;
-  if (lazy_commit_due_) at = std::min(at, instant + milliseconds{25});
+  if (lazy_commit_at_) at = std::min(at, *lazy_commit_at_);
   if (drives_deadlines_)
     if (const std::optional<Timestamp> deadline = broker_.next_deadline()) {
       const milliseconds left = std::max(milliseconds{0}, *deadline - clock_.now());

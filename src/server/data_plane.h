@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <deque>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <thread>
@@ -36,6 +37,7 @@ struct DataPlaneOptions {
   EnvelopeSigner* signer = nullptr;  ///< of envelopes; outlives the plane; null: their signatures are empty
   /// Where SigningCertURL points, "https://sns.us-east-1.amazonaws.com"; empty: to the host that the receiver asked.
   std::string signing_url;
+  Secrets* secrets = nullptr;                 ///< of this loop alone; null: the operating system's
 };
 
 /// Contents and signatures for encoding; used under the broker's lock.
@@ -177,7 +179,8 @@ class DataPlane final : public net::LoopHandler, public ReplyTarget {
   std::uint8_t target_;
   std::optional<net::ListenerId> listener_;
   // Owned by the loop's thread.
-  OsSecrets secrets_;
+  OsSecrets os_secrets_;
+  Secrets& secrets_;
   api::Service service_;
   BrokerPayloads payloads_;
   std::vector<std::unique_ptr<Connection>> connections_;  // by slot
@@ -190,7 +193,7 @@ class DataPlane final : public net::LoopHandler, public ReplyTarget {
   std::string refusal_;
   std::optional<LogPosition> turn_wait_;
   bool turn_used_engine_ = false;
-  bool lazy_commit_due_ = false;
+  std::optional<Instant> lazy_commit_at_;  // when records that nobody waits for are written; turns do not put it off
   Instant next_sweep_{};
   bool draining_ = false;
   // Protected by the broker's lock.

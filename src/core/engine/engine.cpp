@@ -73,6 +73,7 @@ std::uint64_t Engine::failed_delivery_count() const { return core_->failed_deliv
 std::vector<FailedDelivery> Engine::failed_deliveries() const { return core_->failed_deliveries(); }
 std::size_t Engine::waiter_count() const { return core_->waiter_count(); }
 std::uint64_t Engine::resident_bytes() const { return core_->resident_bytes(); }
+Timestamp Engine::latest() const { return core_->latest(); }
 std::string Engine::debug_state() const { return core_->debug_state(); }
 
 // ---- Inputs -------------------------------------------------------------------------------------------------------------

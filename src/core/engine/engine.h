@@ -180,6 +180,8 @@ class Engine {
   void start(LogPosition log_end, Timestamp now);
   /// Where the next record will lie.
   [[nodiscard]] LogPosition log_end() const;
+  /// The newest time that it was told, by handle(), a record or a snapshot. Nobody's clock may show less from then on.
+  [[nodiscard]] Timestamp latest() const;
 
   /// Writes the state in sections of at most about 1 MiB; contents of messages stay in the journal. What was written is
   /// the state after all records before log_end().

@@ -55,6 +55,7 @@ class EngineCore {
   [[nodiscard]] std::uint64_t failed_delivery_count() const { return failed_count_; }
   [[nodiscard]] std::size_t waiter_count() const { return waiters_.size(); }
   [[nodiscard]] std::uint64_t resident_bytes() const { return payloads_.resident_bytes(); }
+  [[nodiscard]] Timestamp latest() const { return now_; }
   [[nodiscard]] std::string debug_state() const;
 
  private:

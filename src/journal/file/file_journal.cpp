@@ -141,7 +141,11 @@ class FileJournal final : public Journal {
   Result<LogPosition, JournalError> commit(Sync sync) override {
     // A suspect tail may hold frames of what was discarded: also an empty commit has to leave them behind before it succeeds.
     const bool nothing_to_write = written_end_ == next_position_ && !suspect_;
-    if (nothing_to_write && (sync == Sync::No || durable_end_ == next_position_)) return durable_end_;
+    if (nothing_to_write && (sync == Sync::No || durable_end_ == next_position_)) {
+      // The pool's thread tries again by itself; without one this is the moment, or a disk that was full would stay so.
+      if (!options_.background && pool_.state().space_is_short) pool_.want(false);
+      return durable_end_;
+    }
     if (fenced_) return JournalError::Fenced;
     if (const auto mine = fence_->check(); !mine) {
       fenced_ = mine.error() == JournalError::Fenced;
