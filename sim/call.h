@@ -1,0 +1,75 @@
+// One request of a client as the oracle sees it: what was asked, when it was handed in, what became of it.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/time.h"
+
+namespace fanfare::sim {
+
+enum class Action : std::uint8_t {
+  CreateQueue,
+  DeleteQueue,
+  SetVisibility,  ///< SetQueueAttributes: VisibilityTimeout
+  Attributes,     ///< GetQueueAttributes: the counts
+  Send,
+  SendBatch,
+  Receive,
+  Delete,
+  DeleteBatch,
+  Change,
+  ChangeBatch,
+  Purge,
+  CreateTopic,
+  Subscribe,
+  Unsubscribe,
+  Publish,
+  PublishBatch,
+};
+
+enum class Protocol : std::uint8_t { Json, Query };
+
+struct Entry {
+  std::string token;          ///< of a message: "m17.2"; names its body
+  std::uint32_t body_bytes = 0;
+  std::string group;
+  std::string dedup;
+  std::optional<int> delay;   ///< seconds
+  std::string handle;         ///< delete, change
+  int timeout = 0;            ///< change: seconds
+  bool attribute = false;     ///< carries a message attribute
+};
+
+struct Call {
+  std::uint64_t id = 0;
+  Action action = Action::Send;
+  Protocol protocol = Protocol::Json;
+  int queue = -1;             ///< index of the oracle
+  int topic = -1;
+  std::vector<Entry> entries;
+  int max = 1;
+  std::optional<int> visibility;
+  std::optional<int> wait;
+  std::string name;           ///< CreateQueue, CreateTopic
+  std::vector<std::pair<std::string, std::string>> attributes;
+  std::string arn;            ///< Subscribe: the queue's; Unsubscribe: the subscription's
+  std::string attempt;        ///< ReceiveRequestAttemptId
+
+  // What became of it:
+  std::uint64_t handled_turn = 0;  ///< 0: not yet
+  Timestamp handled_at{};
+  std::uint64_t handled_order = 0; ///< over all calls
+  bool waited = false;             ///< a receive that was not answered in the turn in which it was handed in
+  bool stalled = false;            ///< its answer was written, and the kernel has not taken all of it
+  bool finished = false;           ///< answered, or it never will be
+  std::vector<std::pair<Timestamp, std::optional<Timestamp>>> leases;  ///< oracle's: as they were before a change
+  std::vector<int> instances;      ///< oracle's: of each entry (or of each entry and subscription)
+};
+using CallPtr = std::shared_ptr<Call>;  // shared: client, connection and oracle look at one call, whoever ends first
+
+}  // namespace fanfare::sim

@@ -1,0 +1,54 @@
+// What a client asks for next, from what it was told so far. It knows nothing of the oracle but the names of the queues.
+#pragma once
+
+#include <deque>
+#include <string>
+#include <vector>
+
+#include "base/rng.h"
+#include "sim/call.h"
+#include "sim/plan.h"
+#include "sim/protocol.h"
+
+namespace fanfare::sim {
+
+class Client {
+ public:
+  Client(int number, const Plan& plan, std::uint64_t seed, Tally& tally);
+
+  CallPtr next();
+  /// The answer reached it.
+  void told(const Call& call, const Answer& answer);
+  /// It will never know.
+  void lost(const Call& call);
+
+ private:
+  struct Held {
+    int queue;
+    std::string handle;
+  };
+  struct Sent {
+    int queue;
+    Entry entry;
+  };
+  int random_queue();
+  Entry fresh_entry(int queue);
+  CallPtr fresh(Action action, int queue);
+  CallPtr send();
+  CallPtr receive();
+  CallPtr settle(bool remove);
+  CallPtr publish();
+  void remember(const Call& call);
+
+  const int number_;
+  const Plan& plan_;
+  Rng rng_;
+  Tally& tally_;
+  std::uint64_t tokens_ = 0;
+  std::deque<Held> held_;
+  std::deque<Sent> sent_;            // FIFO messages, to be sent again as duplicates
+  std::deque<Call> again_;           // without an answer, to be repeated
+  int favourite_ = 0;
+};
+
+}  // namespace fanfare::sim

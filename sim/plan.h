@@ -1,0 +1,55 @@
+// What one seed does: queues and topics, clients, operations, sizes and faults. Swarm testing: each seed takes a random part of
+// the operations and faults, so that one does not hide another [Groce et al., Swarm Testing, ISSTA 2012].
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "sim/oracle.h"
+
+namespace fanfare::sim {
+
+/// What can be switched off by name, also to shrink a failure.
+enum class Feature : std::uint8_t {
+  Fifo, DeadLetter, Delay, LongPoll, Batch, Purge, Topics, ChangeVisibility, Retention, Duplicates, Query,
+  Kill, PowerCut, CleanRestart, CrashInTurn, DiskError, DiskFull, ConnectionDies, ReplyLost, SlowNetwork, Fragments, Stall,
+  HalfClose, ClockJump, ClockBack, Snapshots, SmallMemory, LargeBodies,
+  Count
+};
+std::string_view name_of(Feature feature);
+
+/// A defect that is switched on to see that it is found.
+enum class Canary : std::uint8_t { None, NoSync, EarlyReply };
+
+struct Plan {
+  std::uint64_t seed = 0;
+  std::array<bool, static_cast<std::size_t>(Feature::Count)> features{};
+  std::vector<QueueSpec> queues;
+  std::vector<std::pair<std::string, bool>> topics;  ///< name, FIFO
+  std::vector<SubscriptionSpec> subscriptions;
+  int clients = 3;
+  int operations = 200;
+  std::uint64_t segment_bytes = 16 * 1024;
+  std::uint64_t snapshot_bytes = 64 * 1024;
+  std::uint64_t resident_bytes = 0;
+  std::uint64_t tail_cache_bytes = 0;
+  Canary canary = Canary::None;
+
+  [[nodiscard]] bool has(Feature feature) const { return features[static_cast<std::size_t>(feature)]; }
+  [[nodiscard]] std::string describe() const;
+};
+
+struct PlanChanges {
+  int operations = 0;                ///< 0: as the seed says
+  std::vector<Feature> without;
+  Canary canary = Canary::None;
+};
+/// Whether the engine has its FIFO part; without it nothing of FIFO can be reached.
+inline constexpr bool kFifoIsThere = false;
+
+Plan make_plan(std::uint64_t seed, const PlanChanges& changes);
+
+}  // namespace fanfare::sim
