@@ -361,8 +361,15 @@ void World::run_aside() {
   if (process_->aside.empty()) return;
   auto job = std::move(process_->aside.front());
   process_->aside.erase(process_->aside.begin());
-  event([] { return std::string{"a snapshot is written"}; });
+  const auto where = [this] {
+    return process_->broker->locked([](engine::Engine& engine, journal::Journal& journal) {
+      return fmt::format("log {}..{} durable {} oldest needed {}", journal.first_position().value, journal.next_position().value, journal.durable_end().value,
+                         engine.oldest_needed_position().value_or(LogPosition{}).value);
+    });
+  };
+  event([&] { return "upkeep begins: " + where(); });
   job();
+  event([&] { return "upkeep done: " + where(); });
   if (disk_->power_is_off()) {
     tally_.note(Property::CrashInSnapshot);
     die(fault_rng_.chance(1, 2) ? Death::Kill : Death::PowerCut);

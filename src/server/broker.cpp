@@ -261,6 +261,9 @@ void Broker::maintain_locked() {
   const std::uint64_t step = std::max<std::uint64_t>(journal_->stats().segment_bytes / 8, 64 << 10);
   upkeep_at_ = journal_->next_position() + step;
   if (job_running_) return;  // it may still read what a trim would give up
+  // What the engine needs is told with everything it appended: contents that were written again count from their new place,
+  // and until that is durable a crash leaves them at the old one.
+  if (journal_->durable_end() != journal_->next_position()) return;
   const Instant now = clock_.steady();
   const LogPosition needed = std::min(engine_->oldest_needed_position().value_or(snapshot_position_), snapshot_position_);
   if (needed > journal_->first_position())
