@@ -364,7 +364,8 @@ void Oracle::accepted_fifo(Call& call, std::size_t i, int index, const EntryAnsw
     instance.sure = true;
     --instance.open_attempts;
   }
-  if (owner >= 0) return;
+  // Of one that was repeated nobody knows which attempt was the one.
+  if (owner >= 0 || instances_[static_cast<std::size_t>(index)].earliest != call.handled_at) return;
   auto& sequences = sequences_[queue];
   const auto place = sequences.emplace(call.handled_order * 16 + i, answer.sequence).first;
   const bool rises = (place == sequences.begin() || std::prev(place)->second < answer.sequence) &&
@@ -731,7 +732,7 @@ void Oracle::unanswered(Call& call, Unanswered why, const Moment& began, const M
   switch (call.action) {
     case Action::Receive:
       lost_receives_.push_back(
-          {call.queue, call.waited && !call.stalled ? began.turn : call.handled_turn, why == Unanswered::Crash,
+          {call.queue, call.waited || call.stalled ? began.turn : call.handled_turn, why == Unanswered::Crash,
            ended.now >= began.now + seconds{call.visibility.value_or(queues_[static_cast<std::size_t>(call.queue)].visibility)}, crashes_, ended.turn});
       break;
     case Action::Delete:

@@ -47,7 +47,7 @@ struct PlanChanges {
   std::vector<Feature> without;
   Canary canary = Canary::None;
 };
-/// Whether the engine has its FIFO part; without it nothing of FIFO can be reached.
+/// Whether FIFO queues take part; without them nothing of FIFO can be reached.
 inline constexpr bool kFifoIsThere = false;
 
 Plan make_plan(std::uint64_t seed, const PlanChanges& changes);
