@@ -117,6 +117,7 @@ void Oracle::handled(const CallPtr& pointer, const Moment& moment) {
         const Timestamp until = call.handled_at + seconds{call.entries[i].timeout};
         delivery->before_change = std::max({delivery->before_change.value_or(delivery->until), delivery->until, until});
         delivery->until = std::min(delivery->until, until);
+        delivery->lowest = std::min(delivery->lowest, until);
       }
       return;
     case Action::Purge: {
@@ -554,6 +555,7 @@ void Oracle::deliver(Call& call, const ReceivedMessage& message, const Moment& m
             [&] { return fmt::format("DeadLetterQueueSourceArn '{}' of {}", message.dead_letter_source, describe(index)); });
     note(Property::DeadLettered);
     if (!instance.deliveries.empty() && instance.starts < starts_) note(Property::DeadLetterAfterCrash);
+    instance.source = instance.queue;
     instance.queue = call.queue;
     instance.moved = true;
     instance.sequence.clear();
@@ -606,7 +608,7 @@ void Oracle::deliver(Call& call, const ReceivedMessage& message, const Moment& m
   in_answer.push_back(index);
   const auto lease = seconds{call.visibility.value_or(spec.visibility)};
   by_handle_[message.handle] = {index, static_cast<int>(instance.deliveries.size())};
-  instance.deliveries.push_back({message.handle, call.queue, moment.now, moment.turn, message.receive_count, moment.now + lease, moment.log_end, moment.micros});
+  instance.deliveries.push_back({message.handle, call.queue, moment.now, moment.turn, message.receive_count, moment.now + lease, moment.log_end, moment.micros, false, moment.now + lease});
   trace([&] { return fmt::format("      {} count {} until {}", token, message.receive_count, time_text(moment.now + lease)); });
 }
 
@@ -667,7 +669,10 @@ void Oracle::answered_delete(Call& call, const Answer& answer, const Moment& mom
     for (const CallPtr& open : open_receives_)
       if (!open->finished && open->stalled && open->queue == call.queue) last = false;
     if (instance.deliveries.back().turn >= call.handled_turn && static_cast<std::size_t>(number) + 1 < instance.deliveries.size()) last = false;
+    // A handle from the dead-letter queue does not name the message that is back in its source.
+    if (delivery.lost && queues_[static_cast<std::size_t>(instance.queue)].dead_letter == call.queue) instance.maybe_gone = true;
     if (instance.gone != Gone::No) continue;
+    if (last && delivery.lost && instance.moved) last = false;
     if (last) {
       if (delivery.until < call.handled_at) note(Property::LateDelete);
       instance.gone = Gone::Deleted;
@@ -752,6 +757,14 @@ void Oracle::crashed(LogPosition durable_end, std::int64_t micros, bool disk_in_
   ++crashes_;
   ++starts_;
   for (Instance& instance : instances_) {
+    // The move to the dead-letter queue is durable no later than a receive there: it may be undone.
+    if (instance.moved && std::all_of(instance.deliveries.begin(), instance.deliveries.end(), [&](const Delivery& delivery) {
+          return delivery.queue != instance.queue || delivery.lost || delivery.log_end > durable_end;
+        })) {
+      instance.moved = false;
+      instance.queue = instance.source;
+      instance.sequence.clear();
+    }
     for (Delivery& delivery : instance.deliveries) {
       if (delivery.log_end > durable_end && !delivery.lost) {
         delivery.lost = true;
@@ -759,9 +772,8 @@ void Oracle::crashed(LogPosition durable_end, std::int64_t micros, bool disk_in_
                 [&] { return fmt::format("log end {}, durable {}: {}", delivery.log_end.value, durable_end.value, instance.token); });
       }
       if (delivery.before_change && delivery.change_log_end > durable_end) {
-        const Timestamp before = *delivery.before_change;
-        delivery.before_change = std::max(before, delivery.until);
-        delivery.until = std::min(before, delivery.until);
+        delivery.before_change = std::max(*delivery.before_change, delivery.until);
+        delivery.until = delivery.lowest;
       }
     }
   }

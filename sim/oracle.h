@@ -104,6 +104,7 @@ class Oracle {
     LogPosition log_end;              // durable beyond this: no crash loses the receive
     std::int64_t micros;
     bool lost = false;                // a crash may have lost its record
+    Timestamp lowest;                 // of all ends that the lease ever had
     std::optional<Timestamp> before_change;
     LogPosition change_log_end{};
   };
@@ -126,6 +127,7 @@ class Oracle {
     std::string sequence;
     std::vector<Delivery> deliveries;
     bool moved = false;
+    int source = -1;                  // queue that it was moved away from
     int pending_deletes = 0;
     bool maybe_gone = false;
     Gone gone = Gone::No;

@@ -170,8 +170,8 @@ void World::after_turn() {
   for (auto& [id, link] : links_) {
     if (link.outstanding.empty() || process_->loop->is_open(id)) continue;
     for (Outstanding& one : link.outstanding) {
-      if (one.call->handled_turn == 0 || one.call->waited) continue;
-      if (!one.offered) one.offered = moment();
+      if (one.call->handled_turn == 0) continue;
+      if (!one.offered && !one.call->waited) one.offered = moment();
       one.call->stalled = true;
     }
   }
