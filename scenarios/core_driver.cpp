@@ -77,6 +77,22 @@ std::string name_of(QueueError::Code code) {
     case C::MessageNotInflight: return "MessageNotInflight";
     case C::MessageNotAvailable: return "MessageNotAvailable";
     case C::TotalVisibilityExceeded: return "TotalVisibilityExceeded";
+    case C::PermissionLabelExists: return "PermissionLabelExists";
+    case C::PermissionLabelUnknown: return "PermissionLabelUnknown";
+    case C::PermissionAccountInvalid: return "PermissionAccountInvalid";
+    case C::PermissionActionUnknown: return "PermissionActionUnknown";
+    case C::PermissionActionOwnerOnly: return "PermissionActionOwnerOnly";
+    case C::PermissionActionsTooMany: return "PermissionActionsTooMany";
+    case C::PermissionStatementsTooMany: return "PermissionStatementsTooMany";
+    case C::MoveSourceMissing: return "MoveSourceMissing";
+    case C::MoveSourceIsNoDeadLetterQueue: return "MoveSourceIsNoDeadLetterQueue";
+    case C::MoveDestinationMissing: return "MoveDestinationMissing";
+    case C::MoveDestinationOfOtherType: return "MoveDestinationOfOtherType";
+    case C::MoveDestinationIsSource: return "MoveDestinationIsSource";
+    case C::MoveTaskRunning: return "MoveTaskRunning";
+    case C::TooManyMoveTasks: return "TooManyMoveTasks";
+    case C::MoveTaskMissing: return "MoveTaskMissing";
+    case C::MoveTaskNotRunning: return "MoveTaskNotRunning";
   }
   return "?";
 }
@@ -106,6 +122,23 @@ std::string name_of(TopicError::Code code) {
     case C::DeduplicationIdOnStandardTopic: return "DeduplicationIdOnStandardTopic";
   }
   return "?";
+}
+
+/// completed, failed:SourceUnknown
+std::string state_of(const MoveTask& task) {
+  switch (task.failure) {
+    case MoveTask::Failure::DestinationMissing: return "failed:DestinationMissing";
+    case MoveTask::Failure::SourceUnknown: return "failed:SourceUnknown";
+    case MoveTask::Failure::TimedOut: return "failed:TimedOut";
+    case MoveTask::Failure::None: break;
+  }
+  switch (task.status) {
+    case MoveTask::Status::Running: return "running";
+    case MoveTask::Status::Completed: return "completed";
+    case MoveTask::Status::Cancelled: return "cancelled";
+    case MoveTask::Status::Failed: break;
+  }
+  return "failed";
 }
 
 std::string delivery_policy(const std::string& queue, const std::string& topic) {
@@ -229,6 +262,11 @@ const std::map<std::string, CoreDriver::Verb, std::less<>>& CoreDriver::verbs() 
       {"tags", &CoreDriver::tags},
       {"purge", &CoreDriver::purge},
       {"sources", &CoreDriver::sources},
+      {"permit", &CoreDriver::permit},
+      {"forbid", &CoreDriver::forbid},
+      {"move", &CoreDriver::move},
+      {"cancel_move", &CoreDriver::cancel_move},
+      {"moves", &CoreDriver::moves},
       {"send", &CoreDriver::send},
       {"send_batch", &CoreDriver::send_batch},
       {"receive", &CoreDriver::receive},
@@ -324,6 +362,13 @@ Answer CoreDriver::answer_of(const Reply& reply) {
           return {"AccessDenied", {}};
         } else if constexpr (std::is_same_v<B, Unavailable>) {
           return {"StorageFull", {}};
+        } else if constexpr (std::is_same_v<B, MoveTaskCancelled>) {
+          return {fmt::format("moved={}", body.moved), {}};
+        } else if constexpr (std::is_same_v<B, MoveTasks>) {
+          std::string text;
+          for (const MoveTask& task : body.tasks)
+            text += fmt::format("{}{}:{}/{}", text.empty() ? "" : " ", state_of(task), task.moved, task.to_move);
+          return {text.empty() ? "nothing" : text, {}};
         } else if constexpr (std::is_same_v<B, MessagesReceived>) {
           Answer answer;
           for (const ReceivedMessage& message : body.messages) {
@@ -424,6 +469,31 @@ Answer CoreDriver::tags(const Step& step) { return ask(step, ListQueueTags{queue
 Answer CoreDriver::purge(const Step& step) { return ask(step, PurgeQueue{queue_key(step.words.at(0))}); }
 Answer CoreDriver::sources(const Step& step) {
   return ask(step, ListDeadLetterSourceQueues{queue_key(step.words.at(0)), {}, 1000});
+}
+
+Answer CoreDriver::permit(const Step& step) {
+  const std::string_view account = step.words.at(2);
+  const std::vector<std::string_view> actions(step.words.begin() + 3, step.words.end());
+  return ask(step, AddPermission{queue_key(step.words.at(0)), step.words.at(1), {&account, 1}, actions});
+}
+Answer CoreDriver::forbid(const Step& step) {
+  return ask(step, RemovePermission{queue_key(step.words.at(0)), step.words.at(1)});
+}
+Answer CoreDriver::move(const Step& step) {
+  StartMoveTask request;
+  request.source = queue_key(step.words.at(0));
+  const std::string destination = step.option("to").value_or("");
+  if (!destination.empty()) request.destination = queue_key(destination);
+  if (const auto rate = step.option("rate")) request.per_second_max = static_cast<std::uint32_t>(number_of(*rate));
+  request.fresh_id = Uuid::from_random(secrets_.bytes16());
+  Answer answer = ask(step, request);
+  if (answer.word == "ok") last_move_ = request.fresh_id;
+  return answer;
+}
+Answer CoreDriver::cancel_move(const Step& step) { return ask(step, CancelMoveTask{queue_key(step.words.at(0)), last_move_}); }
+Answer CoreDriver::moves(const Step& step) {
+  const std::string max = step.option("max").value_or("10");
+  return ask(step, ListMoveTasks{queue_key(step.words.at(0)), static_cast<std::size_t>(number_of(max))});
 }
 
 // ---- Messages

@@ -36,6 +36,11 @@ class CoreDriver final : public Driver {
   Answer tags(const Step& step);
   Answer purge(const Step& step);
   Answer sources(const Step& step);
+  Answer permit(const Step& step);
+  Answer forbid(const Step& step);
+  Answer move(const Step& step);
+  Answer cancel_move(const Step& step);
+  Answer moves(const Step& step);
   Answer send(const Step& step);
   Answer send_batch(const Step& step);
   Answer receive(const Step& step);
@@ -86,6 +91,7 @@ class CoreDriver final : public Driver {
     std::string attributes;
   };
   std::vector<Received> received_;  ///< handles are indices here
+  Uuid last_move_;
   std::map<std::string, topic::SubscriptionUuid> subscriptions_;  ///< "topic queue" -> id
 };
 

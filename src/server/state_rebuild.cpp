@@ -176,11 +176,14 @@ std::string kind_of_record(std::string_view record) {
     case RecordKind::VisibilityChanged: return "VisibilityChanged";
     case RecordKind::DeadLettered: return "DeadLettered";
     case RecordKind::Undelivered: return "Undelivered";
+    case RecordKind::MessageMoved: return "MessageMoved";
     case RecordKind::QueueCreated: return "QueueCreated";
     case RecordKind::QueueChanged: return "QueueChanged";
     case RecordKind::QueueDeleted: return "QueueDeleted";
     case RecordKind::QueuePurged: return "QueuePurged";
     case RecordKind::QueueTagged: return "QueueTagged";
+    case RecordKind::MoveTaskStarted: return "MoveTaskStarted";
+    case RecordKind::MoveTaskEnded: return "MoveTaskEnded";
     case RecordKind::TopicCreated: return "TopicCreated";
     case RecordKind::TopicChanged: return "TopicChanged";
     case RecordKind::TopicDeleted: return "TopicDeleted";

@@ -6,13 +6,6 @@
 namespace fanfare::api::sqs {
 namespace {
 
-/// SQS has an error of its own for what is not supported.
-Result<Next, ApiError> not_here_yet(const void* input, Call& call) {
-  auto refused = aws::not_here_yet(input, call);
-  return api_error(Error::UnsupportedOperation, refused.error().message);
-}
-constexpr aws::Handler kNotHereYet{not_here_yet, nullptr};
-
 template <Action action, auto Decode, auto Encode>
 constexpr const aws::Handler& handler = aws::HandlerOf<Types<action>, Decode, Encode>::value;
 
@@ -20,8 +13,9 @@ constexpr const aws::Handler& handler = aws::HandlerOf<Types<action>, Decode, En
 
 const aws::Handler& handler_of(Action action) {
   switch (action) {
-    case Action::AddPermission: return kNotHereYet;
-    case Action::CancelMessageMoveTask: return kNotHereYet;
+    case Action::AddPermission: return handler<Action::AddPermission, add_permission, aws::done_reply>;
+    case Action::CancelMessageMoveTask:
+      return handler<Action::CancelMessageMoveTask, cancel_message_move_task, cancel_message_move_task_reply>;
     case Action::ChangeMessageVisibility:
       return handler<Action::ChangeMessageVisibility, change_visibility, aws::done_reply>;
     case Action::ChangeMessageVisibilityBatch:
@@ -37,22 +31,24 @@ const aws::Handler& handler_of(Action action) {
     case Action::ListDeadLetterSourceQueues:
       return handler<Action::ListDeadLetterSourceQueues, list_dead_letter_source_queues,
                      list_dead_letter_source_queues_reply>;
-    case Action::ListMessageMoveTasks: return kNotHereYet;
+    case Action::ListMessageMoveTasks:
+      return handler<Action::ListMessageMoveTasks, list_message_move_tasks, list_message_move_tasks_reply>;
     case Action::ListQueueTags: return handler<Action::ListQueueTags, list_queue_tags, list_queue_tags_reply>;
     case Action::ListQueues: return handler<Action::ListQueues, list_queues, list_queues_reply>;
     case Action::PurgeQueue: return handler<Action::PurgeQueue, purge_queue, aws::done_reply>;
     case Action::ReceiveMessage: return handler<Action::ReceiveMessage, receive_message, receive_message_reply>;
-    case Action::RemovePermission: return kNotHereYet;
+    case Action::RemovePermission: return handler<Action::RemovePermission, remove_permission, aws::done_reply>;
     case Action::SendMessage: return handler<Action::SendMessage, send_message, send_message_reply>;
     case Action::SendMessageBatch:
       return handler<Action::SendMessageBatch, send_message_batch, send_message_batch_reply>;
     case Action::SetQueueAttributes: return handler<Action::SetQueueAttributes, set_queue_attributes, aws::done_reply>;
-    case Action::StartMessageMoveTask: return kNotHereYet;
+    case Action::StartMessageMoveTask:
+      return handler<Action::StartMessageMoveTask, start_message_move_task, start_message_move_task_reply>;
     case Action::TagQueue: return handler<Action::TagQueue, tag_queue, aws::done_reply>;
     case Action::UntagQueue: return handler<Action::UntagQueue, untag_queue, aws::done_reply>;
   }
   FANFARE_ASSERT(false, "an action outside its enumeration");
-  return kNotHereYet;
+  return handler<Action::UntagQueue, untag_queue, aws::done_reply>;
 }
 
 }  // namespace fanfare::api::sqs

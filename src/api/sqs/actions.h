@@ -55,6 +55,18 @@ Result<Next, ApiError> set_queue_attributes(const model::SetQueueAttributesReque
 Result<queue::AttributeChanges, ApiError> read_attributes(const wire::aws::Map<wire::aws::Text>& given,
                                                           ReplyContext& context);
 
+// permissions.cpp
+Result<Next, ApiError> add_permission(const model::AddPermissionRequest& in, Call& call);
+Result<Next, ApiError> remove_permission(const model::RemovePermissionRequest& in, Call& call);
+
+// move_tasks.cpp
+Result<Next, ApiError> start_message_move_task(const model::StartMessageMoveTaskRequest& in, Call& call);
+void start_message_move_task_reply(const engine::MoveTaskStarted& started, ReplyCall& call);
+Result<Next, ApiError> cancel_message_move_task(const model::CancelMessageMoveTaskRequest& in, Call& call);
+void cancel_message_move_task_reply(const engine::MoveTaskCancelled& cancelled, ReplyCall& call);
+Result<Next, ApiError> list_message_move_tasks(const model::ListMessageMoveTasksRequest& in, Call& call);
+void list_message_move_tasks_reply(const engine::MoveTasks& tasks, ReplyCall& call);
+
 // tags.cpp
 Result<Next, ApiError> tag_queue(const model::TagQueueRequest& in, Call& call);
 Result<Next, ApiError> untag_queue(const model::UntagQueueRequest& in, Call& call);

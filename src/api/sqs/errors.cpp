@@ -166,6 +166,43 @@ ApiError api_error(const engine::QueueError& error, const ErrorSubject& subject)
     case Code::TotalVisibilityExceeded:
       return invalid_value(std::to_string(subject.visibility_timeout), "VisibilityTimeout",
                            "Total VisibilityTimeout for the message is beyond the limit [43200 seconds].");
+    case Code::PermissionLabelExists: return invalid_value(subject.named, "Label", "Already exists.");
+    case Code::PermissionLabelUnknown: return invalid_value(subject.named, "Label", "can't find label.");
+    case Code::PermissionAccountInvalid:
+      return invalid_value(fmt::format("[{}]", error.detail), "PrincipalId", "Unable to verify.");
+    case Code::PermissionActionUnknown:
+      return invalid_value("SQS:" + error.detail, "ActionName",
+                           "Please refer to the appropriate WSDL for a list of valid actions.");
+    case Code::PermissionActionOwnerOnly:
+      return invalid_value("SQS:" + error.detail, "ActionName",
+                           "Only the queue owner is allowed to invoke this action.");
+    case Code::PermissionActionsTooMany:
+      return api_error(Error::OverLimit,
+                       fmt::format("{} Actions were found, maximum allowed is {}.", error.actual, error.limit));
+    case Code::PermissionStatementsTooMany:
+      return api_error(Error::OverLimit,
+                       fmt::format("The policy of a queue can have at most {} statements.", error.limit));
+    case Code::MoveSourceMissing:
+      return api_error(Error::ResourceNotFoundException,
+                       "The resource that you specified for the SourceArn parameter doesn't exist.");
+    case Code::MoveSourceIsNoDeadLetterQueue:
+      return api_error(Error::InvalidParameterValue, "Source queue must be configured as a Dead Letter Queue.");
+    case Code::MoveDestinationMissing:
+      return api_error(Error::ResourceNotFoundException,
+                       "The resource that you specified for the DestinationArn parameter doesn't exist.");
+    case Code::MoveDestinationOfOtherType:
+      return api_error(Error::InvalidParameterValue, "Source and destination queue must be of the same type.");
+    case Code::MoveDestinationIsSource:
+      return api_error(Error::InvalidParameterValue, "Source queue arn and destination queue arn cannot be the same.");
+    case Code::MoveTaskRunning:
+      return api_error(
+          Error::InvalidParameterValue,
+          "There is already a task running. Only one active task is allowed for a source queue arn at a given time.");
+    case Code::TooManyMoveTasks:
+      return api_error(Error::UnsupportedOperation, "The account has the maximum of 100 active message move tasks.");
+    case Code::MoveTaskMissing: return api_error(Error::ResourceNotFoundException, "Task does not exist.");
+    case Code::MoveTaskNotRunning:
+      return api_error(Error::UnsupportedOperation, "Only a message move task that is running can be cancelled.");
   }
   FANFARE_ASSERT(false, "an error outside its enumeration");
   return {};

@@ -20,6 +20,7 @@
 #include "base/ids.h"
 #include "base/strong.h"
 #include "base/time.h"
+#include "core/engine/commands.h"
 #include "core/queue/settings.h"
 #include "core/topic/settings.h"
 
@@ -195,6 +196,19 @@ void fields(A& a, engine::Arg<A, QueueSettings>& s) {
 }
 
 }  // namespace fanfare::queue
+
+namespace fanfare::engine {
+
+inline MoveTask::Status last_of(MoveTask::Status) { return MoveTask::Status::Failed; }
+inline MoveTask::Failure last_of(MoveTask::Failure) { return MoveTask::Failure::TimedOut; }
+
+template <class A>
+void fields(A& a, Arg<A, MoveTask>& t) {
+  a(t.id), a(t.destination), a(t.per_second_max), a(t.status), a(t.failure), a(t.moved), a(t.to_move), a(t.started_at);
+  a(t.paced_from), a(t.paced_moved);
+}
+
+}  // namespace fanfare::engine
 
 namespace fanfare::topic {
 

@@ -124,6 +124,41 @@ struct ListDeadLetterSourceQueues {
   std::size_t limit = 1000;
 };
 
+/// Adds a statement to the queue's policy that allows these accounts these actions. Reply: Done. Errors: Permission*.
+/// [SQS AddPermission]
+struct AddPermission {
+  QueueKeyView queue;
+  std::string_view label;
+  std::span<const std::string_view> accounts;
+  std::span<const std::string_view> actions;  ///< "SendMessage", "*"
+};
+/// Takes the statement of this label out of the queue's policy. Reply: Done. [SQS RemovePermission]
+struct RemovePermission {
+  QueueKeyView queue;
+  std::string_view label;
+};
+
+/// Moves the visible messages of a dead-letter queue to `destination`, or each back to the queue that it came from; they
+/// arrive as new messages. Reply: MoveTaskStarted. Errors: MoveSourceMissing, MoveSourceIsNoDeadLetterQueue,
+/// MoveDestinationMissing, MoveDestinationOfOtherType, MoveDestinationIsSource, MoveTaskRunning, TooManyMoveTasks.
+/// [SQS StartMessageMoveTask]
+struct StartMoveTask {
+  QueueKeyView source;
+  std::optional<QueueKeyView> destination;
+  std::uint32_t per_second_max = 0;  ///< 1 to 500; 0: as fast as the engine can beside other work
+  Uuid fresh_id;                     ///< randomness from the shell
+};
+/// Reply: MoveTaskCancelled. Errors: MoveSourceMissing, MoveTaskMissing, MoveTaskNotRunning. [SQS CancelMessageMoveTask]
+struct CancelMoveTask {
+  QueueKeyView source;
+  Uuid task;
+};
+/// Reply: MoveTasks, the newest first. Errors: MoveSourceMissing. [SQS ListMessageMoveTasks]
+struct ListMoveTasks {
+  QueueKeyView source;
+  std::size_t limit = 1;  ///< 1 to 10
+};
+
 /// A message on its way in. The id is fresh randomness from the shell.
 struct OutgoingMessage {
   MessageId id;
@@ -283,7 +318,8 @@ struct PublishBatch {
 using Request = std::variant<
     SendMessage, ReceiveMessages, DeleteMessage, Publish, SendMessageBatch, DeleteMessageBatch, ChangeVisibility,
     ChangeVisibilityBatch, PublishBatch, CreateQueue, FindQueue, ListQueues, DeleteQueue, DescribeQueue, ChangeQueue,
-    ListQueueTags, TagQueue, UntagQueue, PurgeQueue, ListDeadLetterSourceQueues, CreateTopic, ListTopics, DeleteTopic,
+    ListQueueTags, TagQueue, UntagQueue, PurgeQueue, ListDeadLetterSourceQueues, AddPermission, RemovePermission,
+    StartMoveTask, CancelMoveTask, ListMoveTasks, CreateTopic, ListTopics, DeleteTopic,
     DescribeTopic, ChangeTopic, ListTopicTags, TagTopic, UntagTopic, Subscribe, ConfirmSubscription, Unsubscribe,
     ListSubscriptions, ListSubscriptionsByTopic, DescribeSubscription, ChangeSubscription>;
 
@@ -344,6 +380,22 @@ struct QueueError {
     MessageNotInflight,              ///< the lease has run out, or the message was received again
     MessageNotAvailable,             ///< the message is gone (deleted, expired, purged, moved)
     TotalVisibilityExceeded,         ///< more than 12 hours since the receive
+    PermissionLabelExists,
+    PermissionLabelUnknown,
+    PermissionAccountInvalid,        ///< `detail`: not twelve digits
+    PermissionActionUnknown,         ///< `detail`
+    PermissionActionOwnerOnly,       ///< `detail`: an action that is never another account's
+    PermissionActionsTooMany,        ///< `actual` actions, `limit` are allowed
+    PermissionStatementsTooMany,     ///< the policy would have more than `limit`
+    MoveSourceMissing,               ///< the queue whose messages are to be moved does not exist
+    MoveSourceIsNoDeadLetterQueue,   ///< no queue names it in its redrive policy
+    MoveDestinationMissing,
+    MoveDestinationOfOtherType,      ///< standard and FIFO mixed
+    MoveDestinationIsSource,
+    MoveTaskRunning,                 ///< one task at a time for a source
+    TooManyMoveTasks,                ///< 100 run in this account
+    MoveTaskMissing,
+    MoveTaskNotRunning,              ///< it has ended already
   };
   Code code;
   std::optional<queue::QueueAttribute> attribute;
@@ -464,6 +516,39 @@ struct BatchDone {
   std::vector<std::optional<QueueError>> errors;  ///< nullopt: that entry succeeded
 };
 
+/// One run of moving a dead-letter queue's messages. [SQS ListMessageMoveTasks]
+struct MoveTask {
+  enum class Status : std::uint8_t { Running, Completed, Cancelled, Failed };
+  enum class Failure : std::uint8_t {
+    None,
+    DestinationMissing,  ///< the destination, or the queue that a message came from, was deleted
+    SourceUnknown,       ///< a message came from no queue: it was sent here, or by a topic
+    TimedOut,            ///< more than 36 hours
+  };
+  Uuid id;
+  std::optional<QueueKey> destination;  ///< nullopt: each message goes back to where it came from
+  std::uint32_t per_second_max = 0;     ///< 0: no limit
+  Status status = Status::Running;
+  Failure failure = Failure::None;
+  std::uint64_t moved = 0;
+  std::uint64_t to_move = 0;  ///< messages that were visible when it started
+  Timestamp started_at{};
+  // The pace: message number paced_moved + n is due n / per_second_max seconds after paced_from.
+  Timestamp paced_from{};
+  std::uint64_t paced_moved = 0;
+};
+struct MoveTaskStarted {
+  const QueueKey* source;
+  Uuid task;
+};
+struct MoveTaskCancelled {
+  std::uint64_t moved = 0;
+};
+struct MoveTasks {
+  const QueueKey* source;
+  std::vector<MoveTask> tasks;
+};
+
 struct TopicFound {
   const TopicKey* key;
 };
@@ -514,7 +599,7 @@ struct BatchPublished {
 
 using ReplyBody = std::variant<Done, MessageSent, MessagesReceived, BatchSent, BatchDone, Published, BatchPublished,
                                QueueError, TopicError, AccessDenied, Unavailable, QueueFound, QueueNames, QueueDescription,
-                               Tags, TopicFound, TopicNames, TopicDescription, Subscriptions, Subscribed,
+                               Tags, MoveTaskStarted, MoveTaskCancelled, MoveTasks, TopicFound, TopicNames, TopicDescription, Subscriptions, Subscribed,
                                SubscriptionDescription>;
 
 struct Reply {

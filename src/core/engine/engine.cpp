@@ -114,6 +114,7 @@ void EngineCore::run(const DeadlineCame&) {
     queue.registered.reset();
     note_deadline(queue);
   }
+  run_moves();
   serve_waiters();
   while (!wait_ends_.empty() && wait_ends_.begin()->first <= now_) {
     const CallerId caller{wait_ends_.begin()->second};
@@ -136,6 +137,7 @@ std::optional<Timestamp> EngineCore::next_deadline() const {
   if (!garbage_.empty()) return now_;
   std::optional<Timestamp> next;
   if (!due_.empty()) next = due_.begin()->first;
+  if (!moves_due_.empty()) next = std::min(next.value_or(Timestamp::max()), moves_due_.begin()->first);
   if (!wait_ends_.empty()) next = std::min(next.value_or(Timestamp::max()), wait_ends_.begin()->first);
   return next;
 }

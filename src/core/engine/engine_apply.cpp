@@ -127,6 +127,47 @@ void EngineCore::apply(const DeadLetteredEvent& event) {
                                                              : entry.first_received_ms});
 }
 
+void EngineCore::apply(const MessageMovedEvent& event) {
+  QueueState& from = *queue_by_number(event.queue);
+  QueueState& to = *queue_by_number(event.to_queue);
+  if (MoveTask* task = from.running_move()) count_moved(*task, now_);
+  if (from.messages.find({event.sequence}) == nullptr) return;
+  const std::string group{from.messages.group_of(*from.messages.find({event.sequence}))};
+  const queue::Entry entry = from.messages.apply(queue::Removed{{event.sequence}});
+  if (entry.dead_letter_source != 0) {
+    QueueState& source = *queue_by_number(entry.dead_letter_source);
+    --source.references;
+    forget_if_unused(source);
+  }
+  to.messages.apply(queue::Arrived{.id = MessageId{entry.id.derived(event.to_sequence)},
+                                   .sequence = {event.to_sequence},
+                                   .sent_at = now_,
+                                   .visible_at = now_ + to.settings.delivery_delay.value(),
+                                   .at = now_,
+                                   .payload = entry.payload,
+                                   .group = group,
+                                   .envelope = entry.envelope});
+}
+
+void EngineCore::apply(const MoveTaskStartedEvent& event) {
+  constexpr std::size_t kTasksKept = 10;
+  std::vector<MoveTask>& tasks = queue_by_number(event.queue)->move_tasks;
+  if (tasks.size() == kTasksKept) tasks.erase(tasks.begin());
+  MoveTask& task = tasks.emplace_back();
+  task.id = event.task;
+  task.destination = event.destination;
+  task.per_second_max = event.per_second_max;
+  task.to_move = event.to_move;
+  task.started_at = task.paced_from = now_;
+}
+
+void EngineCore::apply(const MoveTaskEndedEvent& event) {
+  MoveTask* task = queue_by_number(event.queue)->running_move();
+  if (task == nullptr) return;
+  task->status = event.status;
+  task->failure = event.failure;
+}
+
 void EngineCore::apply(const UndeliveredEvent& event) {
   queue::Queue& messages = queue_by_number(event.queue)->messages;
   for (const std::uint64_t sequence : event.sequences)
@@ -183,6 +224,8 @@ void EngineCore::apply(const QueueDeletedEvent& event) {
   queue_names_.erase(queue.key.view());
   if (queue.registered) due_.erase({*queue.registered, queue.id.number});
   queue.registered.reset();
+  queue.move_tasks.clear();
+  note_move(queue);
   std::erase_if(deleted_queues_, [&](const auto& entry) { return entry.second + kNameReservedFor <= now_; });
   deleted_queues_.insert_or_assign(queue.key, now_);
   queue.deleted = true;
@@ -399,7 +442,7 @@ bool EngineCore::replay_event(const DecodedRecord& record, LogPosition position)
             apply(event, keys, payloads_.add(position, record.content, content_bytes, 1));
           } else if constexpr (std::is_same_v<E, RelocatedEvent>) {
             apply(event, position);
-          } else if constexpr (std::is_same_v<E, DeadLetteredEvent>) {
+          } else if constexpr (std::is_same_v<E, DeadLetteredEvent> || std::is_same_v<E, MessageMovedEvent>) {
             if (!queue_of(event.to_queue) || event.to_queue == event.queue) return false;
             QueueState& to = *queue_by_number(event.to_queue);
             if (to.settings.fifo != queue.settings.fifo) return false;
@@ -408,6 +451,9 @@ bool EngineCore::replay_event(const DecodedRecord& record, LogPosition position)
             apply(event);
             note_deadline(to);
           } else {
+            if constexpr (std::is_same_v<E, MoveTaskStartedEvent>) {
+              if (queue.running_move() != nullptr || event.per_second_max > kMovesPerSecondMax) return false;
+            }
             if constexpr (std::is_same_v<E, QueueChangedEvent>) {
               if (!event.settings.policy.empty() && !policy::Policy::parse(event.settings.policy)) return false;
               if (event.settings.fifo != queue.settings.fifo) return false;
@@ -440,6 +486,7 @@ void EngineCore::start(LogPosition log_end, Timestamp now) {
     if (queue == nullptr || queue->deleted) continue;
     queue->messages.raise_next_sequence(first);
     queue->counters = {};
+    note_move(*queue);
   }
   for (const auto& topic : topics_)
     if (topic != nullptr && topic->next_sequence < first) topic->next_sequence = first;

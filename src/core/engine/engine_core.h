@@ -3,6 +3,7 @@
 //   engine_apply.cpp     apply() of every event, replay
 //   engine_queues.cpp    commands on queues as such
 //   engine_messages.cpp  send, receive, delete, change visibility
+//   engine_moves.cpp     message move tasks
 //   engine_topics.cpp    commands on topics and subscriptions
 //   engine_publish.cpp   publish: filter, permission, delivery to queues
 //   engine_snapshot.cpp  snapshot, load, relocation, debug_state
@@ -71,6 +72,11 @@ class EngineCore {
   void run(const Caller& caller, const UntagQueue& command);
   void run(const Caller& caller, const PurgeQueue& command);
   void run(const Caller& caller, const ListDeadLetterSourceQueues& command);
+  void run(const Caller& caller, const AddPermission& command);
+  void run(const Caller& caller, const RemovePermission& command);
+  void run(const Caller& caller, const StartMoveTask& command);
+  void run(const Caller& caller, const CancelMoveTask& command);
+  void run(const Caller& caller, const ListMoveTasks& command);
   void run(const Caller& caller, const SendMessage& command);
   void run(const Caller& caller, const SendMessageBatch& command);
   void run(const Caller& caller, const ReceiveMessages& command);
@@ -170,6 +176,14 @@ class EngineCore {
   void release_expired(QueueState& queue);
   void collect_garbage(std::size_t budget);
 
+  // ---- Move tasks
+  [[nodiscard]] bool is_dead_letter_queue(const QueueState& queue) const;
+  QueueState* move_source_for(const Caller& caller, const QueueKeyView& key, std::string_view action);
+  void note_move(QueueState& source, std::optional<Timestamp> at = {});
+  void run_moves();
+  bool move_slice(QueueState& source);
+  void change_policy(const Caller& caller, QueueState& queue, std::string policy);
+
   // ---- Topics
   [[nodiscard]] TopicState* find_topic(const TopicKeyView& key) const;
   TopicState* topic_for(const Caller& caller, const TopicKeyView& key, std::string_view action, bool owner_only = false);
@@ -205,6 +219,9 @@ class EngineCore {
   void apply(const DeletedEvent& event);
   void apply(const VisibilityChangedEvent& event);
   void apply(const DeadLetteredEvent& event);
+  void apply(const MessageMovedEvent& event);
+  void apply(const MoveTaskStartedEvent& event);
+  void apply(const MoveTaskEndedEvent& event);
   void apply(const UndeliveredEvent& event);
   void apply(const QueueCreatedEvent& event);
   void apply(const QueueChangedEvent& event);
@@ -265,6 +282,7 @@ class EngineCore {
 
   // Transient.
   std::set<std::pair<Timestamp, std::uint32_t>> due_;  ///< queues with a deadline, by QueueState::registered
+  std::set<std::pair<Timestamp, std::uint32_t>> moves_due_;  ///< queues with a running move task, by QueueState::move_at
   struct WaiterPlace {
     std::uint32_t queue;
     std::list<Waiter>::iterator waiter;

@@ -93,7 +93,7 @@ class Player {
   void step() {
     engine.pass(any_time());
     const std::string body = std::string(rng_.below(200), 'x');
-    switch (rng_.below(24)) {
+    switch (rng_.below(25)) {
       case 0:
       case 1:
       case 2:
@@ -222,6 +222,21 @@ class Player {
         if (choice == 2) engine.ask(PurgeQueue{queue_key(any_queue())});
         break;
       }
+      case 24: {
+        // Of standard queues: when a blocked group is tried again depends on when the process began.
+        StartMoveTask request;
+        request.source = queue_key("dlq");
+        if (rng_.chance(1, 2)) request.destination = queue_key(any_queue());
+        if (rng_.chance(1, 2)) request.per_second_max = static_cast<std::uint32_t>(1 + rng_.below(3));
+        request.fresh_id = move_ = Uuid{}.derived(rng_.next());
+        if (rng_.chance(3, 4)) {
+          engine.ask(request);
+        } else {
+          engine.ask(CancelMoveTask{queue_key("dlq"), move_});
+        }
+        engine.ask(ListMoveTasks{queue_key("dlq"), 10});
+        break;
+      }
     }
     // Long polls that ended: their leases have the length that they asked for, which is at most 30 s.
     for (const CallerId caller : waiting_)
@@ -238,6 +253,7 @@ class Player {
   Rng rng_;
   std::string ids_[4];  // deduplication ids of the request in the making
   std::size_t next_id_ = 0;
+  Uuid move_;
   std::vector<std::pair<std::string, ReceiptHandle>> handles_;
   std::map<std::pair<std::string, SequenceNumber>, Timestamp> leases_;
   std::vector<CallerId> waiting_;

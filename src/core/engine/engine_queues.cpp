@@ -4,6 +4,7 @@
 #include "base/assert.h"
 #include "core/engine/engine_core.h"
 #include "core/engine/record.h"
+#include "policy/permissions.h"
 
 namespace fanfare::engine {
 namespace {
@@ -180,6 +181,52 @@ void EngineCore::run(const Caller& caller, const ChangeQueue& command) {
   bring_up_to_date(*queue);
   note_deadline(*queue);
   reply_when_durable(caller.id, Done{});
+}
+
+// ---- Permissions --------------------------------------------------------------------------------------------------------
+
+namespace {
+
+QueueError permission_error(const policy::PermissionError& bad, std::size_t actions) {
+  using Kind = policy::PermissionError::Kind;
+  switch (bad.kind) {
+    case Kind::LabelExists: return error(Code::PermissionLabelExists);
+    case Kind::LabelUnknown: return error(Code::PermissionLabelUnknown);
+    case Kind::TooManyActions: return {Code::PermissionActionsTooMany, {}, {}, 7, actions};
+    case Kind::OwnerOnlyAction: return error(Code::PermissionActionOwnerOnly, {}, bad.detail);
+    case Kind::UnknownAction: return error(Code::PermissionActionUnknown, {}, bad.detail);
+    case Kind::BadAccount: return error(Code::PermissionAccountInvalid, {}, bad.detail);
+    case Kind::TooManyStatements: return {Code::PermissionStatementsTooMany, {}, {}, 20, 0};
+    case Kind::BadDocument: return error(Code::BadPolicy, queue::QueueAttribute::Policy, bad.detail);
+  }
+  return error(Code::BadPolicy, queue::QueueAttribute::Policy, bad.detail);
+}
+
+}  // namespace
+
+void EngineCore::change_policy(const Caller& caller, QueueState& queue, std::string policy) {
+  queue::AttributeChanges changes;
+  changes.policy = std::move(policy);
+  queue::QueueSettings settings = queue::with_changes(queue.settings, changes);
+  if (auto bad = check_settings(queue.key.view(), queue.settings, settings, changes)) return reply(caller.id, std::move(*bad));
+  record(QueueChangedEvent{queue.id.number, std::move(settings)});
+  reply_when_durable(caller.id, Done{});
+}
+
+void EngineCore::run(const Caller& caller, const AddPermission& command) {
+  QueueState* queue = queue_for(caller, command.queue, "sqs:AddPermission", true);
+  if (queue == nullptr || refused_by_storage(caller)) return;
+  auto policy = policy::add_permission(queue->settings.policy, command.label, command.accounts, command.actions, queue->arn);
+  if (!policy) return reply(caller.id, permission_error(policy.error(), command.actions.size()));
+  change_policy(caller, *queue, std::move(*policy));
+}
+
+void EngineCore::run(const Caller& caller, const RemovePermission& command) {
+  QueueState* queue = queue_for(caller, command.queue, "sqs:RemovePermission", true);
+  if (queue == nullptr) return;
+  auto policy = policy::remove_permission(queue->settings.policy, command.label);
+  if (!policy) return reply(caller.id, permission_error(policy.error(), 0));
+  change_policy(caller, *queue, std::move(*policy));
 }
 
 void EngineCore::run(const Caller& caller, const ListQueueTags& command) {

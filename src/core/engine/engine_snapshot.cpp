@@ -1,6 +1,6 @@
 // The state as a whole: snapshot and load, relocation of contents, and the state as text.
 //
-// A snapshot is a row of sections. Each begins with u8 version = 1 and u8 kind; the rest is the fields of the struct of that
+// A snapshot is a row of sections. Each begins with u8 version = 2 and u8 kind; the rest is the fields of the struct of that
 // name below, as archive.h writes them. Order: Head, queues, topics, subscriptions, duplicates, payloads, for each queue its
 // groups (FIFO) and entries, End.
 #include <fmt/format.h>
@@ -20,7 +20,7 @@ inline EntryState last_of(EntryState) { return EntryState::Delayed; }
 namespace fanfare::engine {
 namespace {
 
-constexpr std::uint8_t kVersion = 1;
+constexpr std::uint8_t kVersion = 2;
 constexpr std::size_t kPayloadsPerSection = 65'536;
 constexpr std::size_t kEntriesPerSection = 8'192;
 constexpr std::size_t kDuplicatesPerSection = 16'384;
@@ -55,11 +55,12 @@ struct QueueImage {
   Tagging tags;
   std::uint64_t next_sequence = 0;
   bool deleted = false;
+  std::vector<MoveTask> move_tasks;
 };
 template <class A>
 void fields(A& a, Arg<A, QueueImage>& q) {
   a(q.number), a(q.key), a(q.settings), a(q.created_at), a(q.changed_at), a(q.purged_at), a(q.tags), a(q.next_sequence);
-  a(q.deleted);
+  a(q.deleted), a(q.move_tasks);
 }
 
 struct TopicImage {
@@ -201,7 +202,8 @@ void EngineCore::snapshot(const std::function<void(std::string_view)>& write) co
     if (queue == nullptr) continue;
     write_section(SectionKind::Queue,
                   QueueImage{queue->id.number, queue->key, queue->settings, queue->created_at, queue->changed_at,
-                             queue->purged_at, tagging(queue->tags), queue->messages.next_sequence().value, queue->deleted},
+                             queue->purged_at, tagging(queue->tags), queue->messages.next_sequence().value, queue->deleted,
+                             queue->move_tasks},
                   write);
   }
   for (const auto& topic : topics_) {
@@ -285,7 +287,10 @@ Result<Success, ReplayError> EngineCore::load(const std::function<std::optional<
   if (!loading.ended) return ReplayError::Damaged;
   for (const std::uint32_t payload : loading.payloads) payloads_.release(payload);
   for (const auto& queue : queues_)
-    if (queue != nullptr && !queue->deleted) note_deadline(*queue);
+    if (queue != nullptr && !queue->deleted) {
+      note_deadline(*queue);
+      note_move(*queue);
+    }
   payloads_.free_condemned();
   return Success{};
 }
@@ -322,6 +327,9 @@ bool EngineCore::load_section(std::string_view section, Loading& loading) {
       queue.changed_at = image.changed_at;
       queue.purged_at = image.purged_at;
       queue.tags = {image.tags.begin(), image.tags.end()};
+      for (const MoveTask& task : image.move_tasks)
+        if (task.per_second_max > kMovesPerSecondMax || task.moved < task.paced_moved) return false;
+      queue.move_tasks = std::move(image.move_tasks);
       return true;
     }
     case SectionKind::Topic: {
@@ -558,6 +566,10 @@ std::string EngineCore::debug_state() const {
     tags_of(queue->tags);
     text += "\n  settings ";
     settings_of(queue->settings);
+    for (const MoveTask& t : queue->move_tasks)
+      fmt::format_to(out, "  move task {} to {} rate {} status {} failure {} moved {} of {} started {} pace {} from {}\n", t.id.str(),
+                     t.destination ? t.destination->arn().str() : "sources", t.per_second_max, static_cast<int>(t.status),
+                     static_cast<int>(t.failure), t.moved, t.to_move, unix_ms(t.started_at), t.paced_moved, unix_ms(t.paced_from));
     queue->messages.for_each({0}, [&](const queue::Entry& e) {
       constexpr std::string_view kStates[] = {"ready", "returned", "leased", "delayed"};
       fmt::format_to(out, "  message {} {} {} rank {} at {} sent {} hidden {} first {} received {} receipt {}-{} epoch {}",

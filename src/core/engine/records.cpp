@@ -48,6 +48,18 @@ void fields(A& a, Arg<A, DeadLetteredEvent>& e) {
   a(e.queue), a(e.sequence), a(e.to_queue), a(e.to_sequence), a(e.visible_at);
 }
 template <class A>
+void fields(A& a, Arg<A, MessageMovedEvent>& e) {
+  a(e.queue), a(e.sequence), a(e.to_queue), a(e.to_sequence);
+}
+template <class A>
+void fields(A& a, Arg<A, MoveTaskStartedEvent>& e) {
+  a(e.queue), a(e.task), a(e.destination), a(e.per_second_max), a(e.to_move);
+}
+template <class A>
+void fields(A& a, Arg<A, MoveTaskEndedEvent>& e) {
+  a(e.queue), a(e.status), a(e.failure);
+}
+template <class A>
 void fields(A& a, Arg<A, UndeliveredEvent>& e) {
   a(e.queue), a(e.sequences);
 }
@@ -120,6 +132,9 @@ constexpr RecordKind kind_of() {
   else if constexpr (std::is_same_v<E, DeletedEvent>) return K::Deleted;
   else if constexpr (std::is_same_v<E, VisibilityChangedEvent>) return K::VisibilityChanged;
   else if constexpr (std::is_same_v<E, DeadLetteredEvent>) return K::DeadLettered;
+  else if constexpr (std::is_same_v<E, MessageMovedEvent>) return K::MessageMoved;
+  else if constexpr (std::is_same_v<E, MoveTaskStartedEvent>) return K::MoveTaskStarted;
+  else if constexpr (std::is_same_v<E, MoveTaskEndedEvent>) return K::MoveTaskEnded;
   else if constexpr (std::is_same_v<E, UndeliveredEvent>) return K::Undelivered;
   else if constexpr (std::is_same_v<E, QueueCreatedEvent>) return K::QueueCreated;
   else if constexpr (std::is_same_v<E, QueueChangedEvent>) return K::QueueChanged;
@@ -186,6 +201,9 @@ template void encode_record(const ReceivedEvent&, Timestamp, std::string_view, s
 template void encode_record(const DeletedEvent&, Timestamp, std::string_view, std::string&);
 template void encode_record(const VisibilityChangedEvent&, Timestamp, std::string_view, std::string&);
 template void encode_record(const DeadLetteredEvent&, Timestamp, std::string_view, std::string&);
+template void encode_record(const MessageMovedEvent&, Timestamp, std::string_view, std::string&);
+template void encode_record(const MoveTaskStartedEvent&, Timestamp, std::string_view, std::string&);
+template void encode_record(const MoveTaskEndedEvent&, Timestamp, std::string_view, std::string&);
 template void encode_record(const UndeliveredEvent&, Timestamp, std::string_view, std::string&);
 template void encode_record(const QueueCreatedEvent&, Timestamp, std::string_view, std::string&);
 template void encode_record(const QueueChangedEvent&, Timestamp, std::string_view, std::string&);

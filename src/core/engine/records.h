@@ -22,6 +22,7 @@
 #include "base/ids.h"
 #include "base/result.h"
 #include "base/time.h"
+#include "core/engine/commands.h"
 #include "core/message/content.h"
 #include "core/queue/names.h"
 #include "core/queue/settings.h"
@@ -39,11 +40,14 @@ enum class RecordKind : std::uint8_t {
   VisibilityChanged = 5,
   DeadLettered = 6,
   Undelivered = 7,
+  MessageMoved = 8,
   QueueCreated = 16,
   QueueChanged = 17,
   QueueDeleted = 18,
   QueuePurged = 19,
   QueueTagged = 20,
+  MoveTaskStarted = 21,
+  MoveTaskEnded = 22,
   TopicCreated = 32,
   TopicChanged = 33,
   TopicDeleted = 34,
@@ -116,6 +120,14 @@ struct DeadLetteredEvent {
   Timestamp visible_at{};
 };
 
+/// A move task took a message to another queue, where it is a new one.
+struct MessageMovedEvent {
+  std::uint32_t queue = 0;
+  std::uint64_t sequence = 0;
+  std::uint32_t to_queue = 0;
+  std::uint64_t to_sequence = 0;
+};
+
 struct UndeliveredEvent {
   std::uint32_t queue = 0;
   std::vector<std::uint64_t> sequences;
@@ -144,6 +156,20 @@ struct QueuePurgedEvent {
 struct QueueTaggedEvent {
   std::uint32_t queue = 0;
   Tagging tags;
+};
+
+/// `queue` is the one whose messages are moved.
+struct MoveTaskStartedEvent {
+  std::uint32_t queue = 0;
+  Uuid task;
+  std::optional<queue::QueueKey> destination;
+  std::uint32_t per_second_max = 0;
+  std::uint64_t to_move = 0;
+};
+struct MoveTaskEndedEvent {
+  std::uint32_t queue = 0;
+  MoveTask::Status status = MoveTask::Status::Completed;
+  MoveTask::Failure failure = MoveTask::Failure::None;
 };
 
 struct TopicCreatedEvent {
@@ -196,7 +222,8 @@ struct RelocatedEvent {
 };
 
 using Event = std::variant<SentEvent, PublishedEvent, ReceivedEvent, DeletedEvent, VisibilityChangedEvent,
-                           DeadLetteredEvent, UndeliveredEvent, QueueCreatedEvent, QueueChangedEvent, QueueDeletedEvent,
+                           DeadLetteredEvent, MessageMovedEvent, UndeliveredEvent, MoveTaskStartedEvent, MoveTaskEndedEvent,
+                           QueueCreatedEvent, QueueChangedEvent, QueueDeletedEvent,
                            QueuePurgedEvent, QueueTaggedEvent, TopicCreatedEvent, TopicChangedEvent, TopicDeletedEvent,
                            TopicTaggedEvent, SubscriptionCreatedEvent, SubscriptionChangedEvent, SubscriptionDeletedEvent,
                            SubscriptionConfirmedEvent, RelocatedEvent>;

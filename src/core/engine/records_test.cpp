@@ -74,6 +74,17 @@ TEST(Record, EveryKindComesBack) {
   EXPECT_EQ(round_trip(SubscriptionDeletedEvent{1}).subscription, 1u);
   EXPECT_TRUE(round_trip(SubscriptionConfirmedEvent{1, true}).authenticated);
   EXPECT_EQ(round_trip(RelocatedEvent{1, 2}).sequence, 2u);
+  const auto moved = round_trip(MessageMovedEvent{1, 2, 3, 4});
+  EXPECT_EQ(moved.sequence, 2u);
+  EXPECT_EQ(moved.to_sequence, 4u);
+  const auto started = round_trip(MoveTaskStartedEvent{1, Uuid{}.derived(5), queue::QueueKey{queue::QueueKeyView{"1", "r", "q"}}, 500, 7});
+  EXPECT_EQ(started.task, Uuid{}.derived(5));
+  EXPECT_EQ(started.destination->name.str(), "q");
+  EXPECT_EQ(started.per_second_max, 500u);
+  EXPECT_EQ(started.to_move, 7u);
+  const auto ended = round_trip(MoveTaskEndedEvent{1, MoveTask::Status::Failed, MoveTask::Failure::SourceUnknown});
+  EXPECT_EQ(ended.status, MoveTask::Status::Failed);
+  EXPECT_EQ(ended.failure, MoveTask::Failure::SourceUnknown);
 }
 
 TEST(Record, SettingsComeBackWhole) {

@@ -42,6 +42,10 @@ struct Attempt {
   Timestamp until{};  ///< end of the lease that it gave last
   std::vector<ReceiptHandle> handles;
 };
+constexpr std::uint32_t kMovesPerSecondMax = 500;  // [SQS StartMessageMoveTask]
+/// One message more was moved at `now`; engine_moves.cpp.
+void count_moved(MoveTask& task, Timestamp now);
+
 class Attempts {
  public:
   /// Null pointer if there is none of this id, or it is too old.
@@ -83,6 +87,7 @@ struct QueueState {
   std::optional<Timestamp> purged_at;
   TagMap tags;
   queue::Queue messages;
+  std::vector<MoveTask> move_tasks;  ///< that took messages from here, by age, at most 10; only the last can be running
   /// Deleted: only its name is still needed, by messages of other queues that came from here.
   bool deleted = false;
   std::uint64_t references = 0;  ///< entries elsewhere that name this queue as their dead_letter_source
@@ -94,6 +99,11 @@ struct QueueState {
   std::optional<Timestamp> registered;  ///< the deadline that stands for this queue in EngineCore::due_
   std::uint32_t policy_generation = 0;  ///< changes with the policy; for SubscriptionState's cache
   std::uint32_t planned = 0;            ///< deliveries of the publication that is being decided
+  std::optional<Timestamp> move_at;     ///< when the running move task goes on, see EngineCore::moves_due_
+
+  [[nodiscard]] MoveTask* running_move() {
+    return move_tasks.empty() || move_tasks.back().status != MoveTask::Status::Running ? nullptr : &move_tasks.back();
+  }
 };
 
 struct SubscriptionState {
