@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <chrono>
 #include <functional>
 #include <memory>
@@ -602,6 +603,46 @@ TEST(FileJournal, RecycledSegmentsBringNothingBackAndTheFolderStaysSmall) {
     ASSERT_TRUE(std::equal(left.rbegin(), left.rend(), entries.rbegin())) << round;
   }
   EXPECT_LE(most_files, 7u) << "LOCK, CONTROL, a segment or two, up to two spares, one being recycled";
+}
+
+TEST(FileJournal, ARecordHoldsOnlyWhereItWasWritten) {
+  JournalOnDisk it;
+  const Entries entries = it.fill(5, 500);
+  const LogPosition end = it.journal->durable_end();
+  const auto [file, third] = it.place_of(entries[2].position);
+  const auto [same_file, last] = it.place_of(entries[4].position);
+  it.kill();
+  // Stray bytes of the same file, just where the next record would be: whole, with sums that were right elsewhere.
+  overwrite(*it.disk, file, last + frame_size(500), it.disk->contents(file).substr(third, frame_size(500)));
+  it.open();
+  EXPECT_EQ(it.journal->next_position(), end);
+  EXPECT_EQ(replayed(*it.journal), entries);
+  EXPECT_FALSE(it.report.tail_was_torn);
+}
+
+TEST(FileJournal, ARecycledSegmentIsNotOverwrittenWhileAPowerCutCanBringItsNameBack) {
+  for (std::uint64_t seed = 0; seed < 12; ++seed) {
+    for (std::uint64_t cut = 0; cut < 80; ++cut) {
+      JournalOnDisk it(seed);
+      Entries entries = it.fill(46, 500);  // one in the fourth segment: no spare is ready, so an old one becomes it
+      it.disk->fail_at(it.disk->steps() + cut, Fault::PowerCut);
+      (void)it.journal->trim(it.journal->durable_end());
+      for (int i = 0; i < 20 && !it.disk->power_is_off(); ++i) {
+        const Entry entry = append(*it.journal, noise(500 + i, 900));
+        if (commit(*it.journal) == "ok") entries.push_back(entry);
+      }
+      if (!it.disk->power_is_off()) break;  // the steps are over
+      it.journal.reset();
+      it.disk->restart();
+      auto opened = JournalOnDisk::try_open(*it.disk);
+      ASSERT_EQ(outcome(opened), "ok") << "seed " << seed << ", cut " << cut;
+      const Entries found = replayed(*opened->journal);
+      const auto kept = std::find_if(entries.begin(), entries.end(), [&](const Entry& e) { return e.position >= opened->journal->first_position(); });
+      const auto wanted = static_cast<std::size_t>(entries.end() - kept);
+      ASSERT_GE(found.size(), wanted) << "seed " << seed << ", cut " << cut;
+      ASSERT_TRUE(std::equal(kept, entries.end(), found.begin())) << "seed " << seed << ", cut " << cut;
+    }
+  }
 }
 
 TEST(FileJournal, ReadsFromMoreSegmentsThanItKeepsOpen) {
