@@ -179,7 +179,7 @@ CommitState Broker::commit_locked(LogPosition wanted) {
   const auto committed = journal_->commit(journal::Sync::Yes);
   commits_.add(std::chrono::duration<double>(clock_.steady() - begin).count());
   if (committed) {
-    if (storage_full_) set_storage_full(false);
+    if (storage_full_ && !room_is_short_locked()) set_storage_full(false);
     if (!options_.memory && journal_->next_position() >= upkeep_at_) maintain_locked();
     return CommitState::Durable;
   }
@@ -202,6 +202,13 @@ void Broker::set_storage_full(bool full) {
   storage_full_ = full;
   log_.warn(full ? "journal.storage_full" : "journal.storage_available");
   handle_locked(engine::StorageChanged{full}, clock_.now());
+}
+
+bool Broker::room_is_short_locked() const {
+  const journal::JournalStats stats = journal_->stats();
+  // Enough for the longest record, and for the deletes of a great many messages.
+  const std::uint64_t reserve = std::max<std::uint64_t>(stats.segment_bytes / 4, 2 << 20);
+  return stats.space_is_short && stats.room_bytes < reserve;
 }
 
 bool Broker::commit_lazily() {
@@ -252,7 +259,11 @@ void Broker::maintain_locked() {
     // Also what no loop has asked for: the client inside this process does not commit what nobody waits for.
     const auto committed = journal_->commit(journal::Sync::Yes);
     if (!committed) commit_failed(committed.error());
-    else if (storage_full_ && !journal_->stats().space_is_short) set_storage_full(false);
+    else if (storage_full_ && !room_is_short_locked()) set_storage_full(false);
+  }
+  if (!storage_full_ && room_is_short_locked()) {
+    log_.error("journal.room_is_short", {{"detail", journal_->stats().last_failure}});
+    set_storage_full(true);
   }
   if (options_.memory) {  // every content is resident: nothing needs the log
     if (const auto durable = journal_->commit(journal::Sync::No)) static_cast<void>(journal_->trim(*durable).has_value());

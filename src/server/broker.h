@@ -132,6 +132,8 @@ class Broker {
   CommitState commit_locked(LogPosition wanted);
   void commit_failed(journal::JournalError error);
   void set_storage_full(bool full);
+  /// Sends are refused while the room that is left is kept for what makes room: deletes, snapshots, relocation.
+  [[nodiscard]] bool room_is_short_locked() const;
   void maintain_locked();
   void log_failed_deliveries_locked();
   [[nodiscard]] LogShape shape_locked() const;

@@ -76,6 +76,14 @@ void SegmentPool::recycle(std::vector<std::string> names) {
   background_ ? changed_.notify_all() : drain();
 }
 
+void SegmentPool::hold_back(bool hold) {
+  {
+    const std::scoped_lock lock(mutex_);
+    held_back_ = hold;
+  }
+  changed_.notify_all();
+}
+
 void SegmentPool::post(std::function<void()> task) {
   {
     const std::scoped_lock lock(mutex_);
@@ -96,7 +104,9 @@ bool SegmentPool::space_is_short() const {
   return state_.space_is_short;
 }
 
-bool SegmentPool::has_work() const { return !tasks_.empty() || !to_recycle_.empty() || wanted_; }
+bool SegmentPool::has_work() const { return !tasks_.empty() || !to_recycle_.empty() || may_make(); }
+
+bool SegmentPool::may_make() const { return wanted_ && !(held_back_ && state_.space_is_short); }
 
 void SegmentPool::note_failure(const FileError& error, const std::string& name) {
   ++state_.failures;
@@ -146,7 +156,7 @@ bool SegmentPool::step(std::unique_lock<std::mutex>& lock) {
     recycle_one(lock);
     return true;
   }
-  if (!wanted_) return false;
+  if (!may_make()) return false;
   if (!ready_.empty()) {
     wanted_ = hurry_ = false;
     return false;

@@ -46,6 +46,8 @@ class SegmentPool {
   void want(bool hurry);
   /// Files of the journal that are of no use any more: kept as spares while few are, else removed.
   void recycle(std::vector<std::string> names);
+  /// While the disk is full, no spare is tried: what is left belongs to a snapshot, which lets old segments go.
+  void hold_back(bool hold);
   /// Runs `task` in turn with the other work.
   void post(std::function<void()> task);
 
@@ -66,6 +68,7 @@ class SegmentPool {
   void recycle_one(std::unique_lock<std::mutex>& lock);
   void note_failure(const FileError& error, const std::string& name);
   [[nodiscard]] bool has_work() const;
+  [[nodiscard]] bool may_make() const;
 
   FileSystem& files_;
   const std::uint64_t segment_bytes_;
@@ -80,6 +83,7 @@ class SegmentPool {
   std::uint64_t next_number_;
   bool wanted_ = false;
   bool hurry_ = false;
+  bool held_back_ = false;
   bool stopping_ = false;
   std::condition_variable changed_;
 

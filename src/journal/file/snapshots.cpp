@@ -6,7 +6,9 @@ namespace fanfare::journal {
 
 Result<Success, JournalError> FileSnapshots::write(LogPosition position, const SnapshotSource& source) {
   const std::scoped_lock one_at_a_time(writing_);
+  note_writing_(true);
   const auto written = write_snapshot_file(files_, kSnapshotTempName, {journal_, position, epoch_}, source);
+  note_writing_(false);
   if (!written) {
     (void)files_.remove(kSnapshotTempName);  // gives back the space; if that fails too, the next opening removes it
     return written.error().kind == SnapshotFault::Kind::Abandoned ? JournalError::Abandoned : written.error().error.kind();

@@ -15,10 +15,15 @@ namespace fanfare::journal {
 /// Thread-safe; writes wait for each other.
 class FileSnapshots final : public SnapshotStore {
  public:
-  /// `may_write` tells whether the folder is still this process's. `newest` is what the opening found to be whole.
+  /// `may_write` tells whether the folder is still this process's; `note_writing` hears when a snapshot begins and when it ends. `newest` is what the opening found to be whole.
   FileSnapshots(FileSystem& files, const JournalId& journal, std::uint64_t epoch, std::optional<LogPosition> newest,
-                std::function<Result<Success, JournalError>()> may_write)
-      : files_(files), journal_(journal), epoch_(epoch), may_write_(std::move(may_write)), newest_(newest) {}
+                std::function<Result<Success, JournalError>()> may_write, std::function<void(bool)> note_writing)
+      : files_(files),
+        journal_(journal),
+        epoch_(epoch),
+        may_write_(std::move(may_write)),
+        note_writing_(std::move(note_writing)),
+        newest_(newest) {}
 
   Result<Success, JournalError> write(LogPosition position, const SnapshotSource& source) override;
   Result<std::unique_ptr<SnapshotReader>, JournalError> latest() override;
@@ -31,6 +36,7 @@ class FileSnapshots final : public SnapshotStore {
   const JournalId journal_;
   const std::uint64_t epoch_;
   const std::function<Result<Success, JournalError>()> may_write_;
+  const std::function<void(bool)> note_writing_;
 
   std::mutex writing_;
   mutable std::mutex mutex_;
