@@ -8,6 +8,10 @@ drained. Then must hold:
   resurrected  a message whose delete was acknowledged does not come back: neither later in the run nor in the drain
   invented     every message that comes has been sent by somebody
   torn         a message that comes has the body that was sent
+  uncounted    a receive that a later acknowledged request of its client followed is in ApproximateReceiveCount ever after
+  doubled      a FIFO message that was sent again with its deduplication id, after the process had died before it answered, is there once
+  renumbered   a FIFO message keeps the message id and sequence number that its sender was told; the numbers rise, none is given twice
+  disordered   the messages of a group come in the order of their numbers
 
 What was under way when the process died may or may not have happened: such operations are in doubt and allowed either way.
 A delete with a handle of an earlier life of the process is in doubt too: the message may have been handed out again since.
@@ -31,6 +35,7 @@ import urllib.parse
 
 ACCOUNT = "000000000000"
 QUEUES = ["plain", "fan-a", "fan-b"]
+ORDERED = "ordered.fifo"
 TOPIC = "arn:aws:sns:us-east-1:%s:fan" % ACCOUNT
 VISIBILITY = 2  # seconds: messages that a dead client held come back within the run
 
@@ -122,6 +127,10 @@ class History:
         self.doubtful = set()    # copies whose delete was sent and not answered, or sent with an outdated handle
         self.violations = []
         self.operations = 0
+        self.kept_counts = {}    # copy -> (receives that are durable, since when)
+        self.numbers = {}        # FIFO token -> (message id, sequence number)
+        self.owners = {}         # sequence number -> FIFO token
+        self.newest = {}         # (client, group) -> the number of its newest message
 
     def attempt(self, copies):
         with self.lock:
@@ -143,11 +152,34 @@ class History:
             for copy in copies:
                 self.deleted.setdefault(copy, now)
 
-    def received(self, queue, body, asked_at):
+    def keep_counts(self, counts):
+        now = time.monotonic()
+        with self.lock:
+            for copy, count in counts.items():
+                if count > self.kept_counts.get(copy, (0, 0))[0]:
+                    self.kept_counts[copy] = (count, now)
+
+    def numbered(self, client, group, token, message_id, number):
+        with self.lock:
+            if self.numbers.setdefault(token, (message_id, number)) != (message_id, number):
+                self.violations.append("renumbered: %s was %s, is now %s" % (token, self.numbers[token], (message_id, number)))
+            if self.owners.setdefault(number, token) != token:
+                self.violations.append("renumbered: %s and %s both have %s" % (token, self.owners[number], number))
+            if number <= self.newest.get((client, group), ""):
+                self.violations.append("renumbered: %s has %s after %s" % (token, number, self.newest[(client, group)]))
+            self.newest[(client, group)] = number
+
+    def received(self, queue, body, asked_at, attributes):
         token = body.split(":", 1)[0]
         copy = (queue, token)
         with self.lock:
             self.operations += 1
+            count = int(attributes["ApproximateReceiveCount"])
+            kept, since = self.kept_counts.get(copy, (0, 0))
+            if since < asked_at and count <= kept:
+                self.violations.append("uncounted: %s gave %r as received %d times after %d" % (queue, token, count, kept))
+            if queue == ORDERED and token in self.numbers and self.numbers[token][1] != attributes["SequenceNumber"]:
+                self.violations.append("renumbered: %s comes with %s, was %s" % (token, attributes["SequenceNumber"], self.numbers[token]))
             if copy not in self.attempted:
                 self.violations.append("invented: %s holds %r, which nobody sent" % (queue, token))
             elif body != body_of(token):
@@ -164,6 +196,8 @@ class Load(threading.Thread):
         self.broker, self.history, self.stop = broker, history, stop
         self.random = random.Random("%s/%d" % (seed, number))
         self.number, self.count = number, 0
+        self.fresh_counts = {}  # of receives that nothing acknowledged has followed yet
+        self.fresh_life = 0     # of the process that they were received from
 
     def token(self):
         self.count += 1
@@ -173,7 +207,7 @@ class Load(threading.Thread):
         client = Client(self.broker)
         while not self.stop.is_set():
             try:
-                self.random.choices([self.send, self.send_batch, self.publish, self.consume, self.hold], [4, 2, 3, 6, 1])[0](client)
+                self.random.choices([self.send, self.send_batch, self.publish, self.consume, self.hold, self.send_ordered], [4, 2, 3, 6, 1, 3])[0](client)
             except Down:
                 time.sleep(0.01)  # between two lives of the process
             except Refused as refused:
@@ -184,8 +218,36 @@ class Load(threading.Thread):
     def send(self, client):
         copy = ("plain", self.token())
         self.history.attempt([copy])
+        counts = self.take_counts()
         client.sqs("SendMessage", QueueUrl=url("plain"), MessageBody=body_of(copy[1]))
         self.history.promise([copy])
+        self.history.keep_counts(counts)
+
+    def take_counts(self):
+        counts, self.fresh_counts = self.fresh_counts, {}
+        return counts if self.fresh_life == self.broker.life else {}
+
+    def send_ordered(self, client):
+        token, group = self.token(), "g%d" % self.random.randrange(3)
+        copy = (ORDERED, token)
+        self.history.attempt([copy])
+        give_up = time.monotonic() + 200  # the service knows the id for 300 s
+        while True:
+            try:
+                answer = client.sqs("SendMessage", QueueUrl=url(ORDERED), MessageBody=body_of(token), MessageGroupId=group,
+                                    MessageDeduplicationId=token)
+                break
+            except Down:
+                if self.stop.is_set() or time.monotonic() > give_up:
+                    return  # stays attempted
+                time.sleep(0.01)
+        self.history.promise([copy])
+        self.history.numbered(self.number, group, token, answer["MessageId"], answer["SequenceNumber"])
+        if self.random.random() < 0.1:  # once more, though it was answered
+            again = client.sqs("SendMessage", QueueUrl=url(ORDERED), MessageBody=body_of(token), MessageGroupId=group, MessageDeduplicationId=token)
+            if (again["MessageId"], again["SequenceNumber"]) != (answer["MessageId"], answer["SequenceNumber"]):
+                with self.history.lock:
+                    self.history.violations.append("doubled: %s was sent as %s and as %s" % (token, answer, again))
 
     def send_batch(self, client):
         copies = [("plain", self.token()) for _ in range(self.random.randint(2, 10))]
@@ -204,11 +266,20 @@ class Load(threading.Thread):
     def receive(self, client, queue, **members):
         asked_at = time.monotonic()
         life = self.broker.life
-        answer = client.sqs("ReceiveMessage", QueueUrl=url(queue), MaxNumberOfMessages=10, **members)
-        return life, [(self.history.received(queue, m["Body"], asked_at), m["ReceiptHandle"]) for m in answer.get("Messages", [])]
+        answer = client.sqs("ReceiveMessage", QueueUrl=url(queue), MaxNumberOfMessages=10, AttributeNames=["All"], **members)
+        got = []
+        for m in answer.get("Messages", []):
+            copy = self.history.received(queue, m["Body"], asked_at, m["Attributes"])
+            self.fresh_counts[copy] = int(m["Attributes"]["ApproximateReceiveCount"])
+            got.append((copy, m["ReceiptHandle"]))
+        if self.broker.life != life or self.fresh_life != life:
+            # What was received from a process that died may have been forgotten with it.
+            self.fresh_counts = {} if self.broker.life != life else {copy: self.fresh_counts[copy] for copy, _ in got}
+            self.fresh_life = life
+        return life, got
 
     def consume(self, client):
-        queue = self.random.choice(QUEUES)
+        queue = self.random.choice(QUEUES + [ORDERED])
         life, messages = self.receive(client, queue, WaitTimeSeconds=self.random.choice([0, 0, 1]))
         if not messages:
             return
@@ -229,7 +300,7 @@ class Load(threading.Thread):
         """Takes messages and changes their visibility; they come back later."""
         queue = self.random.choice(QUEUES)
         _, messages = self.receive(client, queue)
-        for _, handle in messages[:3]:
+        for copy, handle in messages[:3]:
             try:
                 client.sqs("ChangeMessageVisibility", QueueUrl=url(queue), ReceiptHandle=handle, VisibilityTimeout=self.random.choice([0, 1]))
             except Refused as refused:
@@ -240,14 +311,24 @@ class Load(threading.Thread):
 def drain(broker, history):
     """Empties every queue; what was there."""
     client, found = Client(broker), set()
-    for queue in QUEUES:
+    newest = {}  # FIFO group -> number of the last message that came
+    for queue in QUEUES + [ORDERED]:
         quiet_since = time.monotonic()
         while time.monotonic() - quiet_since < VISIBILITY + 1.5:
             asked_at = time.monotonic()
-            messages = client.sqs("ReceiveMessage", QueueUrl=url(queue), MaxNumberOfMessages=10, WaitTimeSeconds=1).get("Messages", [])
+            messages = client.sqs("ReceiveMessage", QueueUrl=url(queue), MaxNumberOfMessages=10, WaitTimeSeconds=1,
+                                  AttributeNames=["All"]).get("Messages", [])
             for message in messages:
                 quiet_since = time.monotonic()
-                found.add(history.received(queue, message["Body"], asked_at))
+                copy = history.received(queue, message["Body"], asked_at, message["Attributes"])
+                if queue == ORDERED:
+                    if copy in found:
+                        history.violations.append("doubled: %s is there twice" % copy[1])
+                    group, number = message["Attributes"]["MessageGroupId"], message["Attributes"]["SequenceNumber"]
+                    if number <= newest.get(group, ""):
+                        history.violations.append("disordered: %s comes after %s" % (number, newest[group]))
+                    newest[group] = number
+                found.add(copy)
                 client.sqs("DeleteMessage", QueueUrl=url(queue), ReceiptHandle=message["ReceiptHandle"])
     return found
 
@@ -260,6 +341,7 @@ def set_up(broker):
             "Effect": "Allow", "Principal": {"Service": "sns.amazonaws.com"}, "Action": "sqs:SendMessage", "Resource": arn,
             "Condition": {"ArnEquals": {"aws:SourceArn": TOPIC}}}]}
         client.sqs("CreateQueue", QueueName=queue, Attributes={"VisibilityTimeout": str(VISIBILITY), "Policy": json.dumps(policy)})
+    client.sqs("CreateQueue", QueueName=ORDERED, Attributes={"FifoQueue": "true", "VisibilityTimeout": str(VISIBILITY)})
     client.sns("CreateTopic", Name="fan")
     for queue in ["fan-a", "fan-b"]:
         client.sns("Subscribe", TopicArn=TOPIC, Protocol="sqs", Endpoint="arn:aws:sqs:us-east-1:%s:%s" % (ACCOUNT, queue),
