@@ -522,7 +522,12 @@ std::size_t EngineCore::message_count() const {
 }
 
 std::size_t EngineCore::state_size() const {
-  return message_count() + payloads_.size() + queues_.size() + topics_.size() + subscriptions_.size() + deleted_queues_.size();
+  std::size_t count = message_count() + payloads_.size() + queues_.size() + topics_.size() + subscriptions_.size() + deleted_queues_.size();
+  for (const auto& queue : queues_)
+    if (queue != nullptr) count += queue->messages.deduplication().size();
+  for (const auto& topic : topics_)
+    if (topic != nullptr) count += topic->deduplication.size();
+  return count;
 }
 
 void EngineCore::visit_messages(const std::function<void(const MessagePlace&)>& visit) const {
