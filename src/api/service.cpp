@@ -21,6 +21,7 @@
 #include "api/sqs/receipt_handles.h"
 #include "api/sts/actions.h"
 #include "base/assert.h"
+#include "core/topic/settings.h"
 #include "wire/aws_json/document.h"
 #include "wire/aws_query/form.h"
 #include "wire/aws_query/xml.h"
@@ -75,6 +76,24 @@ ApiError refused_input(const DecodeError& error, const aws::Operation& operation
   return aws::api_error(CommonError::Validation, fmt::format("Invalid parameter: {} Reason: {}", member, reason));
 }
 
+/// What resources may offer to everybody, and what a link in a confirmation asks for.
+bool is_open_to_anonymous(const aws::Operation& operation) {
+  constexpr std::array<std::string_view, 17> kOpen = {
+      "AssumeRoleWithWebIdentity", "ChangeMessageVisibility", "ChangeMessageVisibilityBatch", "ConfirmSubscription",
+      "DeleteMessage", "DeleteMessageBatch", "GetQueueAttributes", "GetQueueUrl", "GetTopicAttributes", "Publish",
+      "PublishBatch", "PurgeQueue", "ReceiveMessage", "SendMessage", "SendMessageBatch", "Subscribe", "Unsubscribe"};
+  return std::ranges::find(kOpen, operation.name) != kOpen.end();
+}
+
+bool is_hidden_from_anonymous(const engine::ReplyBody& reply) {
+  if (std::holds_alternative<engine::AccessDenied>(reply)) return true;
+  if (const auto* error = std::get_if<engine::QueueError>(&reply))
+    return error->code == engine::QueueError::Code::QueueDoesNotExist;
+  if (const auto* error = std::get_if<engine::TopicError>(&reply))
+    return error->code == engine::TopicError::Code::TopicDoesNotExist;
+  return false;
+}
+
 }  // namespace
 
 struct Service::State {
@@ -111,6 +130,8 @@ struct Service::State {
                                      ReplyContext& context);
   /// The condition keys of a request.
   void name_context(const aws::Head& head, const RequestInfo& info, const aws::Route& route);
+  /// Those that a command brings: sns:Protocol, aws:RequestTag/team, ...
+  void name_context_of_command();
 
  private:
   void append_response(const ReplyContext& context, int status, std::string_view query_error, std::string& out) const;
@@ -224,6 +245,41 @@ void Service::State::name_context(const aws::Head& head, const RequestInfo& info
   command.caller.context = {entries, count};
 }
 
+void Service::State::name_context_of_command() {
+  std::span<const engine::Tag> tags;
+  std::array<policy::ContextEntry, 2> pair{};
+  std::size_t pairs = 0;
+  std::visit(
+      [&](const auto& asked) {
+        using T = std::decay_t<decltype(asked)>;
+        if constexpr (std::is_same_v<T, engine::Subscribe>) {
+          auto* const values = request_arena.take_array<std::string_view>(2);
+          values[0] = topic::text_of(asked.protocol);
+          values[1] = asked.endpoint;
+          pair = {policy::ContextEntry{"sns:Protocol", {&values[0], 1}}, policy::ContextEntry{"sns:Endpoint", {&values[1], 1}}};
+          pairs = 2;
+        }
+        if constexpr (requires { std::span<const engine::Tag>(asked.tags); }) tags = asked.tags;
+      },
+      command.request);
+  if (pairs == 0 && tags.empty()) return;
+  const auto before = command.caller.context;
+  auto* const entries = request_arena.take_array<policy::ContextEntry>(before.size() + pairs + tags.size() + 1);
+  std::size_t count = 0;
+  for (const policy::ContextEntry& entry : before) entries[count++] = entry;
+  for (std::size_t i = 0; i < pairs; ++i) entries[count++] = pair[i];
+  if (!tags.empty()) {
+    auto* const names = request_arena.take_array<std::string_view>(tags.size() * 2);
+    for (std::size_t i = 0; i < tags.size(); ++i) {
+      names[i] = tags[i].key;
+      names[tags.size() + i] = tags[i].value;
+      entries[count++] = {request_arena.copy("aws:RequestTag/" + std::string(tags[i].key)), {&names[tags.size() + i], 1}};
+    }
+    entries[count++] = {"aws:TagKeys", {names, tags.size()}};
+  }
+  command.caller.context = {entries, count};
+}
+
 Result<aws::Next, ApiError> Service::State::decode(const wire::http::Request& request, const RequestInfo& info,
                                                    ReplyContext& context) {
   aws::Route route;
@@ -238,8 +294,11 @@ Result<aws::Next, ApiError> Service::State::decode(const wire::http::Request& re
                                                                     request.body.size(), options.body_bytes_max));
   }
 
+  route.credential.expected_service = aws::model_of(route.service).name;
   auto identity = authenticator.authenticate(request, route.credential, info.now, request_arena);
   if (!identity) return identity.error();
+  context.anonymous = identity->principal.kind == policy::Principal::Kind::Anonymous;
+  if (context.anonymous && !is_open_to_anonymous(*route.operation)) return aws::unsigned_request();
   if (identity->principal.arn != default_root) context.principal = identity->principal.arn;
 
   const aws::Operation& operation = *route.operation;
@@ -267,13 +326,16 @@ Result<aws::Next, ApiError> Service::State::decode(const wire::http::Request& re
                  receipts,
                  context,
                  command.request,
-                 answer};
+                 answer,
+                 authenticator};
+  name_context(head, info, route);
+  call.keys = command.caller.context;
   auto next = handler_of(operation).decode(input, call);
   if (next && *next == aws::Next::Engine) {
     command.caller.id = info.caller;
     command.caller.principal = identity->principal;
     command.caller.identity = identity->policies;
-    name_context(head, info, route);
+    name_context_of_command();
   }
   return next;
 }
@@ -307,6 +369,12 @@ Decoded Service::decode(const wire::http::Request& request, const RequestInfo& i
 Encoded Service::encode(const ReplyContext& context, const engine::Reply& reply, Payloads& payloads, std::string& out) {
   State& state = *state_;
   Encoded encoded;
+  // Whoever has not signed learns no more than that.
+  if (context.anonymous && is_hidden_from_anonymous(reply.body)) {
+    encoded.outcome = state.respond(context, aws::unsigned_request(), out);
+    if (const auto* error = std::get_if<engine::AccessDenied>(&reply.body)) encoded.refusal = error->why;
+    return encoded;
+  }
   const auto refuse = [&](const ApiError& error) {
     encoded.outcome = state.respond(context, error, out);
     return std::move(encoded);

@@ -4,6 +4,7 @@
 #include "cli/bench_command.h"
 #include "cli/graphql_command.h"
 #include "cli/journal_command.h"
+#include "cli/lint_command.h"
 #include "cli/policy_command.h"
 #include "cli/serve_command.h"
 
@@ -16,6 +17,7 @@ int main(int argc, char** argv) {
   fanfare::cli::add_serve_command(app, exit_code);
   fanfare::cli::add_journal_command(app, exit_code);
   fanfare::cli::add_bench_command(app, FANFARE_VERSION, exit_code);
+  fanfare::cli::add_lint_command(app, FANFARE_VERSION, exit_code);
   fanfare::cli::add_policy_command(app, exit_code);
   fanfare::cli::add_graphql_command(app, exit_code);
   app.add_subcommand("version", "Print the version")->callback([] { std::puts("fanfare " FANFARE_VERSION); });

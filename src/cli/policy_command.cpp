@@ -3,12 +3,16 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <memory>
 #include <string>
 #include <vector>
 
 #include "cli/file_input.h"
+#include "cli/live_topology.h"
+#include "identity/directory.h"
 #include "policy/question.h"
+#include "server/identities_file.h"
 #include "wire/json/value.h"
 
 namespace fanfare::cli {
@@ -66,6 +70,8 @@ struct ExplainFlags {
   std::string permissions_boundary;
   std::vector<std::string> session_policies;
   std::string resource_account;
+  std::string endpoint;
+  std::string identities;
   bool json = false;
 };
 
@@ -117,6 +123,21 @@ Result<policy::OwnedQuestion, std::string> question_of(const ExplainFlags& flags
     }
     if (!seen) question.context.add(key, std::move(values));
   }
+  if (flags.resource_policy.empty() && !flags.endpoint.empty()) {
+    LiveEndpoint endpoint{.url = flags.endpoint, .session_token = {}};
+    take_from_environment(endpoint);
+    // The resource's own region is the one to ask.
+    std::string_view rest = flags.resource;
+    for (int i = 0; i < 3; ++i) rest.remove_prefix(std::min(rest.find(':') + 1, rest.size()));
+    if (const auto region = rest.substr(0, rest.find(':')); !region.empty()) endpoint.region = region;
+    std::string text;
+    if (auto problem = read_resource_policy(endpoint, flags.resource, text)) return flags.endpoint + ": " + *problem;
+    if (!text.empty()) {
+      auto parsed = policy::Policy::parse(text);
+      if (!parsed) return fmt::format("{}: its policy: {}", flags.resource, parsed.error().message());
+      question.resource_policy = std::move(*parsed);
+    }
+  }
   if (!flags.resource_policy.empty()) {
     auto parsed = read_policy(flags.resource_policy, policy::PolicyKind::Resource);
     if (!parsed) return parsed.error();
@@ -130,6 +151,32 @@ Result<policy::OwnedQuestion, std::string> question_of(const ExplainFlags& flags
   if (auto problem = read_policies(flags.identity_policies, question.identity_policies)) return *std::move(problem);
   if (auto problem = read_policies(flags.session_policies, question.session_policies)) return *std::move(problem);
   return question;
+}
+
+/// Puts what the identities file says of the principal into the question; the directory outlives it.
+std::optional<std::string> take_identity(const ExplainFlags& flags, std::unique_ptr<const identity::Directory>& directory,
+                                         policy::Question& question) {
+  if (flags.identities.empty()) return std::nullopt;
+  auto read = server::read_identities_file(flags.identities);
+  if (!read) return read.error().message;
+  directory = std::move(*read);
+  policy::Principal& who = question.request.principal;
+  policy::IdentityPolicies own;
+  if (const auto* role = directory->find_role(who.role_arn)) {
+    own = directory->policies_of(*role);
+  } else if (const auto* user = directory->find_user(who.arn)) {
+    own = directory->policies_of(*user);
+    who.context = user->keys.view();
+  } else if (const auto* account = directory->find_account(who.account); account != nullptr && account->root_arn == who.arn) {
+    own = directory->policies_of(*account);
+    who.context = account->keys.view();
+  } else if (!who.account.empty()) {
+    return fmt::format("{}: knows no {}", flags.identities, who.arn);
+  }
+  if (question.identity.identity_policies.empty()) question.identity.identity_policies = own.identity_policies;
+  if (question.identity.permissions_boundary == nullptr) question.identity.permissions_boundary = own.permissions_boundary;
+  question.identity.service_control_policies = own.service_control_policies;
+  return std::nullopt;
 }
 
 void print_for_people(const policy::Question& question) {
@@ -153,12 +200,15 @@ void print_for_people(const policy::Question& question) {
 int explain(const ExplainFlags& flags) {
   auto question = question_of(flags);
   if (!question) return malformed("policy explain", question.error());
+  policy::Question asked = question->view();
+  std::unique_ptr<const identity::Directory> directory;
+  if (const auto problem = take_identity(flags, directory, asked)) return malformed("policy explain", *problem);
   if (!flags.json) {
-    print_for_people(question->view());
+    print_for_people(asked);
     return 0;
   }
   std::string out;
-  policy::append_answer(out, question->view());
+  policy::append_answer(out, asked);
   fmt::print("{}\n", out);
   return 0;
 }
@@ -187,6 +237,8 @@ void add_policy_command(CLI::App& app, int& exit_code) {
   explaining.add_option("--permissions-boundary", flags->permissions_boundary, "")->type_name("FILE");
   explaining.add_option("--session-policy", flags->session_policies, "")->type_name("FILE");
   explaining.add_option("--resource-account", flags->resource_account, "owner, if the ARN does not tell it");
+  explaining.add_option("--endpoint", flags->endpoint, "where the queue's or topic's policy is read from")->type_name("URL");
+  explaining.add_option("--identities", flags->identities, "where the principal's policies are read from")->type_name("FILE");
   explaining.add_flag("--json", flags->json, "as policy evaluate answers");
   explaining.callback([flags, &exit_code] { exit_code = explain(*flags); });
 }

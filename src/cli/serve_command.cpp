@@ -46,7 +46,8 @@ void add_serve_command(CLI::App& app, int& exit_code) {
   add_option(command, flags, "--edge", &ServeOptions::edge, "inbox and live delivery for browsers (127.0.0.1:4580)", "HOST:PORT");
   add_option(command, flags, "--admin", &ServeOptions::admin, "metrics, health, administration (127.0.0.1:4590)", "HOST:PORT");
   add_option(command, flags, "--roles", &ServeOptions::roles, "which parts run (broker,live,inbox,console)", "LIST");
-  add_option(command, flags, "--auth", &ServeOptions::auth, "development: any access key is accepted", "MODE");
+  add_option(command, flags, "--auth", &ServeOptions::auth, "development: any access key is accepted; enforced: only those of --identities", "MODE");
+  add_option(command, flags, "--identities", &ServeOptions::identities, "YAML file of users, roles, accounts and their keys; read anew when it changes", "FILE");
   add_option(command, flags, "--policies", &ServeOptions::policies, "full, or off: stored but not enforced", "MODE");
   add_option(command, flags, "--region", &ServeOptions::region, "where a request names none (us-east-1)", "NAME");
   add_option(command, flags, "--account", &ServeOptions::account, "where a request names none (000000000000)", "12 DIGITS");

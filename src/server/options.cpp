@@ -112,6 +112,7 @@ const std::map<std::string, Setter>& settings() {
       {"roles", set(&ServeOptions::roles)},
       {"auth.mode", set(&ServeOptions::auth)},
       {"auth.access_keys", set_access_keys},
+      {"identities", set(&ServeOptions::identities)},
       {"policies", set(&ServeOptions::policies)},
       {"region", set(&ServeOptions::region)},
       {"account", set(&ServeOptions::account)},
@@ -200,7 +201,9 @@ Result<Success, std::string> check(const ServeOptions& options) {
   for (const auto& [flag, address] : {std::pair{"listen", options.listen}, {"edge", options.edge}, {"admin", options.admin}})
     if (const auto parsed = net::HostPort::parse(address); !parsed)
       return fmt::format("--{} {}: {}", flag, address, net::describe(parsed.error()));
-  if (const auto ok = one_of("auth", options.auth, {"development"}); !ok) return ok;
+  if (const auto ok = one_of("auth", options.auth, {"development", "enforced"}); !ok) return ok;
+  if (options.auth == "enforced" && options.identities.empty())
+    return std::string{"--auth enforced: name the users and their keys with --identities FILE"};
   if (const auto ok = one_of("policies", options.policies, {"full", "off"}); !ok) return ok;
   if (const auto ok = one_of("durability", options.durability, {"sync", "relaxed"}); !ok) return ok;
   if (const auto ok = one_of("inbox-store", options.inbox_store, {"sqlite"}); !ok) return ok;

@@ -30,6 +30,7 @@ struct ServeOptions {
   std::string admin = "127.0.0.1:4590";
   std::string roles = "broker,live,inbox,console";
   std::string auth = "development";
+  std::string identities;  ///< file of users, roles and keys; needed by auth: enforced
   std::string policies = "full";
   std::string region = "us-east-1";
   std::string account = "000000000000";

@@ -20,6 +20,7 @@
 #include "server/admin_plane.h"
 #include "server/data_plane.h"
 #include "server/edge_plane.h"
+#include "server/identities_file.h"
 #include "server/in_process_transport.h"
 #include "server/sources.h"
 #include "store/memory_inbox_store.h"
@@ -185,6 +186,30 @@ struct DataLoop {
   std::unique_ptr<DataPlane> plane;
 };
 
+/// Where development tokens must not work, and no other kind is configured.
+class NoTokens final : public edge::TokenVerifier {
+ public:
+  Result<edge::Caller, edge::TokenError> verify(std::string_view, Timestamp) const override { return edge::TokenError::Unreadable; }
+};
+
+Identities open_identities(const ServeOptions& options, Log& log) {
+  if (options.identities.empty()) return Identities{};
+  auto read = read_identities_file(options.identities);
+  if (!read) throw StartFailure{kConfiguration, "--identities " + read.error().message};
+  return Identities{options.identities, std::move(*read), log};
+}
+
+std::unique_ptr<api::aws::Authenticator> make_authenticator(const ServeOptions& options, const api::aws::DirectorySource& directory,
+                                                            const std::string& secret) {
+  if (options.auth == "enforced") return std::make_unique<api::aws::EnforcedAuthenticator>(directory, secret);
+  return std::make_unique<api::aws::DevelopmentAuthenticator>(api::aws::DevelopmentAuthenticator::Options{
+      .account = AccountId{options.account},
+      .verify_known_keys = !options.access_keys.empty(),
+      .secrets = {options.access_keys.begin(), options.access_keys.end()},
+      .directory = directory,
+      .token_secret = secret});
+}
+
 int run(const ServeOptions& options, const sigset_t& signals, Log& log) {
   if (const auto fine = check(options); !fine) throw StartFailure{kConfiguration, fine.error()};
   const net::SocketAddress aws = address_of("listen", options.listen);
@@ -220,6 +245,9 @@ int run(const ServeOptions& options, const sigset_t& signals, Log& log) {
   plane_options.api.account = AccountId{options.account};
   plane_options.api.region = Region{options.region};
   plane_options.api.receipt_secret = receipt_secret(options, secrets);
+  plane_options.api.explains_refusals = options.auth == "development";
+  const Identities identities = open_identities(options, log);
+  const auto directory = [&identities] { return identities.now(); };
 
   auto opened_signer = EnvelopeSigner::open(options.memory ? std::string{} : options.data + "/certificates");
   if (!opened_signer) throw StartFailure{kDamaged, opened_signer.error()};
@@ -244,10 +272,7 @@ int run(const ServeOptions& options, const sigset_t& signals, Log& log) {
     if (i == 0 && threads > 1 && aws.port != 0) one.loop->close_listener(listen(*one.loop, "listen", aws, false).id);
     const net::Listening listening = listen(*one.loop, "listen", aws_bound, threads > 1);
     aws_bound = listening.address;
-    one.authenticator = std::make_unique<api::aws::DevelopmentAuthenticator>(api::aws::DevelopmentAuthenticator::Options{
-        .account = AccountId{options.account},
-        .verify_known_keys = !options.access_keys.empty(),
-        .secrets = {options.access_keys.begin(), options.access_keys.end()}});
+    one.authenticator = make_authenticator(options, directory, plane_options.api.receipt_secret);
     one.plane = std::make_unique<DataPlane>(plane_options, broker, clock, *one.loop, *one.authenticator, i == 0);
     one.plane->set_listener(listening.id);
     report.add_counters(one.plane->counters());
@@ -273,7 +298,10 @@ int run(const ServeOptions& options, const sigset_t& signals, Log& log) {
   edge_options.rules.development = options.auth == "development";
   edge_options.rules.allowed_origins = options.allowed_origins;
   edge_options.files = options.edge_files;
-  const edge::DevelopmentTokens tokens;
+  const edge::DevelopmentTokens development_tokens;
+  const NoTokens no_tokens;
+  const edge::TokenVerifier& tokens =
+      options.auth == "development" ? static_cast<const edge::TokenVerifier&>(development_tokens) : no_tokens;
   EdgePlane edge_plane{edge_options, worker, tokens, clock, *edge_loop, log};
   admin_options.more_metrics.push_back([&edge_plane](std::string& text) { edge_plane.append_metrics(text); });
   api::aws::DevelopmentAuthenticator own_authenticator{{.account = AccountId{options.account}}};

@@ -29,14 +29,124 @@ CommonError error_of(wire::sigv4::Reason reason) {
   return CommonError::InternalFailure;
 }
 
+/// A signature is made for one service; any region will do here. [SigV4 credential scope]
+std::optional<ApiError> check_scope(const Credential& credential) {
+  if (credential.expected_service.empty() || credential.service == credential.expected_service) return std::nullopt;
+  return api_error(
+      CommonError::SignatureDoesNotMatch,
+      "Credential should be scoped to correct service: '" + std::string(credential.expected_service) + "'.");
+}
+
 }  // namespace
 
+std::shared_ptr<const identity::Directory> empty_directory() {
+  static const auto empty = std::make_shared<const identity::Directory>();  // shared: several loops keep it
+  return empty;
+}
+
+Authenticator::Authenticator(DirectorySource directory, std::string_view token_secret)
+    : source_(std::move(directory)), directory_(source_()), tokens_(token_secret), sessions_(tokens_) {}
+
+std::optional<ApiError> Authenticator::verify(const wire::http::Request& request, std::string_view secret,
+                                              Timestamp now) {
+  const wire::sigv4::RequestView view{request.method, request.path, request.query, request.headers, request.body};
+  const auto authorization = wire::sigv4::read_authorization(view, query_);
+  if (!authorization) return api_error(error_of(authorization.error().reason), authorization.error().message);
+  const auto verified = wire::sigv4::verify(view, *authorization, secret, now, signing_keys_, scratch_);
+  if (!verified) return api_error(error_of(verified.error().reason), verified.error().message);
+  return std::nullopt;
+}
+
+Result<std::optional<Identity>, ApiError> Authenticator::session_of(std::string_view token, std::string_view access_key,
+                                                                    Timestamp now, bool open_to_all) {
+  const LiveSession* session = sessions_.find(token, access_key, directory_, open_to_all);
+  if (session == nullptr) return std::optional<Identity>{};
+  if (now >= session->session.expires)
+    return api_error(CommonError::ExpiredToken, "The security token included in the request is expired");
+  Identity identity;
+  identity.access_key = access_key;
+  identity.principal = session->principal();
+  identity.user_id = session->user_id;
+  identity.policies = session->policies;
+  identity.session = &session->session;
+  return std::optional<Identity>{identity};
+}
+
+std::string_view Authenticator::token_of(const wire::http::Request& request, bool in_query) {
+  if (!in_query) return request.headers.get("x-amz-security-token");
+  if (query_.parse(request.query)) return {};
+  return query_.find("X-Amz-Security-Token").value_or(std::string_view{});
+}
+
+namespace {
+
+ApiError unknown_token() {
+  return api_error(CommonError::InvalidClientTokenId, "The security token included in the request is invalid.");
+}
+
+}  // namespace
+
+Result<Identity, ApiError> EnforcedAuthenticator::authenticate(const wire::http::Request& request,
+                                                               const Credential& credential, Timestamp now,
+                                                               wire::aws::Arena& arena) {
+  refresh();
+  if (!credential.present) {
+    Identity anonymous;
+    anonymous.policies.unrestricted = false;
+    return anonymous;
+  }
+  const wire::sigv4::RequestView view{request.method, request.path, request.query, request.headers, request.body};
+  if (const auto read = wire::sigv4::read_authorization(view, query_); !read)
+    return api_error(error_of(read.error().reason), read.error().message);
+  const std::string_view token = arena.copy(token_of(request, credential.in_query));
+  const auto* owner = directory()->find_key(credential.access_key);
+  // A long-lived key with a token is as unknown as a minted one without.
+  if ((owner != nullptr) != token.empty()) return unknown_token();
+  std::string minted;
+  std::string_view secret;
+  if (owner != nullptr) {
+    secret = owner->secret;
+  } else {
+    minted = tokens().secret_of(credential.access_key);
+    secret = minted;
+  }
+  if (owner == nullptr) {
+    auto session = session_of(token, credential.access_key, now, false);
+    if (!session) return session.error();
+    if (!*session) return unknown_token();
+    if (auto wrong = verify(request, secret, now)) return *std::move(wrong);
+    if (auto wrong = check_scope(credential)) return *std::move(wrong);
+    return **session;
+  }
+  if (auto wrong = verify(request, secret, now)) return *std::move(wrong);
+  if (auto wrong = check_scope(credential)) return *std::move(wrong);
+  Identity identity;
+  identity.access_key = credential.access_key;
+  if (owner->user == nullptr) {
+    identity.principal.kind = policy::Principal::Kind::Account;
+    identity.principal.account = owner->account->account.id;
+    identity.principal.arn = owner->account->root_arn;
+    identity.principal.context = owner->account->keys.view();
+    identity.user_id = owner->account->account.id;
+    identity.policies = directory()->policies_of(*owner->account);
+    return identity;
+  }
+  identity.principal.kind = policy::Principal::Kind::Identity;
+  identity.principal.account = owner->user->user.account;
+  identity.principal.arn = owner->user->arn;
+  identity.principal.context = owner->user->keys.view();
+  identity.user_id = owner->user->id;
+  identity.policies = directory()->policies_of(*owner->user);
+  return identity;
+}
+
 DevelopmentAuthenticator::DevelopmentAuthenticator(Options options)
-    : options_(std::move(options)), root_arn_(root_arn(options_.account.str())) {}
+    : Authenticator(options.directory, options.token_secret), options_(std::move(options)), root_arn_(root_arn(options_.account.str())) {}
 
 Result<Identity, ApiError> DevelopmentAuthenticator::authenticate(const wire::http::Request& request,
                                                                   const Credential& credential, Timestamp now,
                                                                   wire::aws::Arena& arena) {
+  refresh();
   // A signature that nobody can read is a broken client, also where any key is accepted.
   if (credential.present && !credential.in_query && (credential.access_key.empty() || credential.date.empty())) {
     const wire::sigv4::RequestView view{request.method, request.path, request.query, request.headers, request.body};
@@ -56,6 +166,11 @@ Result<Identity, ApiError> DevelopmentAuthenticator::authenticate(const wire::ht
       return api_error(CommonError::InvalidClientTokenId, "The security token included in the request is invalid.");
     }
   }
+  if (identity::is_session_key(credential.access_key)) {
+    auto session = session_of(arena.copy(token_of(request, credential.in_query)), credential.access_key, now, true);
+    if (!session) return session.error();
+    if (*session) return **session;
+  }
   Identity identity;
   identity.access_key = credential.access_key;
   identity.principal.kind = policy::Principal::Kind::Account;
@@ -67,16 +182,6 @@ Result<Identity, ApiError> DevelopmentAuthenticator::authenticate(const wire::ht
   }
   identity.user_id = identity.principal.account;
   return identity;
-}
-
-std::optional<ApiError> DevelopmentAuthenticator::verify(const wire::http::Request& request, std::string_view secret,
-                                                         Timestamp now) {
-  const wire::sigv4::RequestView view{request.method, request.path, request.query, request.headers, request.body};
-  const auto authorization = wire::sigv4::read_authorization(view, query_);
-  if (!authorization) return api_error(error_of(authorization.error().reason), authorization.error().message);
-  const auto verified = wire::sigv4::verify(view, *authorization, secret, now, signing_keys_, scratch_);
-  if (!verified) return api_error(error_of(verified.error().reason), verified.error().message);
-  return std::nullopt;
 }
 
 }  // namespace fanfare::api::aws

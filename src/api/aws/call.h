@@ -1,6 +1,7 @@
 // One request on its way through an action: what the action gets beside its input, and where it puts what comes out.
 #pragma once
 
+#include <span>
 #include <string>
 #include <string_view>
 #include <type_traits>
@@ -74,6 +75,8 @@ struct Call {
   ReplyContext& context;
   engine::Request& request;
   Answer& answer;
+  Authenticator& authenticator;                 ///< for STS
+  std::span<const policy::ContextEntry> keys{};  ///< condition keys of the request
 
   /// For actions whose answer holds queue URLs.
   void keep_base_url() {

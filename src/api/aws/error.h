@@ -56,6 +56,10 @@ enum class CommonError : std::uint8_t {
 WireError wire_error(CommonError error);
 inline ApiError api_error(CommonError error, std::string message) { return {wire_error(error), std::move(message)}; }
 
+inline ApiError unsigned_request() {
+  return api_error(CommonError::MissingAuthenticationToken, "Request is missing Authentication Token");
+}
+
 /// The end of AWS's sentence on a refusal: ` because no resource-based policy allows the sqs:SendMessage action`.
 std::string refusal_text(const engine::AccessDenied& error, std::string_view action);
 

@@ -41,6 +41,7 @@ struct ReplyContext {
   bool keep_alive = true;
   bool http_1_0 = false;
   bool head_only = false;
+  bool anonymous = false;  ///< nobody signed it, and that matters here
   Uuid request_id;
   std::string base_url;   ///< "http://localhost:4566": what queue URLs begin with; empty where none is written
   std::string principal;  ///< ARN of the caller, for AccessDenied; empty: the root of the default account

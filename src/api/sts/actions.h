@@ -1,4 +1,5 @@
-// STS's actions. [STS GetCallerIdentity]
+// STS's actions. They need no engine: identities come from the authenticator, sessions live in their tokens.
+// [STS AssumeRole], [STS AssumeRoleWithWebIdentity], [STS GetSessionToken], [STS GetCallerIdentity], [STS GetAccessKeyInfo]
 #pragma once
 
 #include "api/aws/call.h"
@@ -7,5 +8,10 @@
 namespace fanfare::api::sts {
 
 const aws::Handler& handler_of(Action action);
+
+Result<aws::Next, aws::ApiError> assume_role(const model::AssumeRoleRequest& in, aws::Call& call);
+Result<aws::Next, aws::ApiError> assume_role_with_web_identity(const model::AssumeRoleWithWebIdentityRequest& in,
+                                                               aws::Call& call);
+Result<aws::Next, aws::ApiError> get_session_token(const model::GetSessionTokenRequest& in, aws::Call& call);
 
 }  // namespace fanfare::api::sts
