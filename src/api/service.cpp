@@ -85,6 +85,22 @@ bool is_open_to_anonymous(const aws::Operation& operation) {
   return std::ranges::find(kOpen, operation.name) != kOpen.end();
 }
 
+/// Whether the caller's own policies allow an action that no resource owns. The engine asks for all others, STS itself for
+/// roles; who one is may everybody ask.
+std::optional<ApiError> refuses_without_resource(const aws::Operation& operation, const aws::Identity& identity,
+                                                 std::span<const policy::ContextEntry> keys) {
+  if (operation.service == aws::Service::Sts) return std::nullopt;
+  std::string action{operation.service == aws::Service::Cloudwatch ? "cloudwatch" : aws::model_of(operation.service).name};
+  action.append(":").append(operation.name);
+  policy::Question question;
+  question.request = {identity.principal, action, "*", keys, {}, identity.principal.account};
+  question.identity = identity.policies;
+  if (policy::authorize(question).verdict == policy::Verdict::Allow) return std::nullopt;
+  return aws::api_error(CommonError::AccessDenied,
+                        fmt::format("User: {} is not authorized to perform: {} because no identity-based policy allows the {} action",
+                                    identity.principal.arn, action, action));
+}
+
 bool is_hidden_from_anonymous(const engine::ReplyBody& reply) {
   if (std::holds_alternative<engine::AccessDenied>(reply)) return true;
   if (const auto* error = std::get_if<engine::QueueError>(&reply))
@@ -330,7 +346,11 @@ Result<aws::Next, ApiError> Service::State::decode(const wire::http::Request& re
                  authenticator};
   name_context(head, info, route);
   call.keys = command.caller.context;
-  auto next = handler_of(operation).decode(input, call);
+  const aws::Handler& handler = handler_of(operation);
+  if (handler.encode == nullptr && authenticator.enforces()) {
+    if (auto refused = refuses_without_resource(operation, *identity, call.keys)) return *std::move(refused);
+  }
+  auto next = handler.decode(input, call);
   if (next && *next == aws::Next::Engine) {
     command.caller.id = info.caller;
     command.caller.principal = identity->principal;

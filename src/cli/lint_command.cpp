@@ -44,7 +44,8 @@ policy::ResourceKind kind_of(const json::Value& document, const std::string& arn
   return topic && text.find("\"sqs:") == std::string::npos ? policy::ResourceKind::Topic : policy::ResourceKind::Queue;
 }
 
-std::optional<std::string> lint_file(const std::string& path, const Flags& flags, std::vector<policy::Finding>& findings) {
+std::optional<std::string> lint_file(const std::string& path, const Flags& flags,
+                                     std::vector<policy::Finding>& findings) {
   std::string text;
   if (auto problem = read_input(path, text)) return problem;
   auto document = json::parse(text, {.duplicate_keys = json::DuplicateKeys::KeepAll});
@@ -64,7 +65,8 @@ std::optional<std::string> lint_file(const std::string& path, const Flags& flags
     return std::nullopt;
   }
   policy::DescribedTopology topology;
-  if (auto problem = describe_topology_file(*document, flags.region, flags.account, topology)) return fmt::format("{}: {}", path, *problem);
+  if (auto problem = describe_topology_file(*document, flags.region, flags.account, topology))
+    return fmt::format("{}: {}", path, *problem);
   append(findings, policy::lint_topology(topology));
   return std::nullopt;
 }

@@ -87,8 +87,13 @@ std::string unescaped(std::string_view text) {
   std::string out;
   for (std::size_t i = 0; i < text.size(); ++i) {
     bool known = false;
-    for (const auto& [name, c] : {std::pair{std::string_view("&amp;"), '&'}, {"&lt;", '<'}, {"&gt;", '>'}, {"&quot;", '"'}, {"&apos;", '\''},
-                                  {"&#xD;", '\r'}, {"&#xA;", '\n'}}) {
+    for (const auto& [name, c] : {std::pair{std::string_view("&amp;"), '&'},
+                                  {"&lt;", '<'},
+                                  {"&gt;", '>'},
+                                  {"&quot;", '"'},
+                                  {"&apos;", '\''},
+                                  {"&#xD;", '\r'},
+                                  {"&#xA;", '\n'}}) {
       if (text.substr(i).starts_with(name)) {
         out.push_back(c);
         i += name.size() - 1;
@@ -137,12 +142,21 @@ std::string object(std::initializer_list<std::pair<std::string_view, std::string
 
 bool read_queue(Asker& asker, std::string_view url, policy::DescribedTopology& topology) {
   std::string body;
-  json::Writer(body).begin_object().key("QueueUrl").string(url).key("AttributeNames").begin_array().string("All").end_array().end_object();
+  json::Writer(body)
+      .begin_object()
+      .key("QueueUrl")
+      .string(url)
+      .key("AttributeNames")
+      .begin_array()
+      .string("All")
+      .end_array()
+      .end_object();
   const auto value = asker.sqs("GetQueueAttributes", body);
   if (!value) return false;
   policy::DescribedTopology::Attributes attributes;
   if (const json::Value* found = value->find("Attributes"))
-    for (const json::Member& member : found->members()) attributes[member.key] = std::string(member.value.as_string().value_or(""));
+    for (const json::Member& member : found->members())
+      attributes[member.key] = std::string(member.value.as_string().value_or(""));
   const std::string arn = attributes["QueueArn"];
   topology.queues[arn] = std::move(attributes);
   return true;
@@ -194,7 +208,8 @@ std::optional<std::string> read_topology(const LiveEndpoint& endpoint, policy::D
     for (const std::string_view member : elements(*page, "member")) {
       const std::string arn = element(member, "SubscriptionArn");
       const bool confirmed = arn.starts_with("arn:");
-      auto& attributes = topology.subscriptions[confirmed ? arn : fmt::format("{} {}", arn, element(member, "Endpoint"))];
+      auto& attributes =
+          topology.subscriptions[confirmed ? arn : fmt::format("{} {}", arn, element(member, "Endpoint"))];
       attributes["TopicArn"] = element(member, "TopicArn");
       attributes["Protocol"] = element(member, "Protocol");
       attributes["Endpoint"] = element(member, "Endpoint");
@@ -211,7 +226,8 @@ std::optional<std::string> read_topology(const LiveEndpoint& endpoint, policy::D
   return std::nullopt;
 }
 
-std::optional<std::string> read_resource_policy(const LiveEndpoint& endpoint, const std::string& arn, std::string& policy) {
+std::optional<std::string> read_resource_policy(const LiveEndpoint& endpoint, const std::string& arn,
+                                                std::string& policy) {
   Asker asker(endpoint);
   policy::DescribedTopology topology;
   if (arn.starts_with("arn:aws:sns:")) {

@@ -22,6 +22,7 @@ void take_from_environment(LiveEndpoint& endpoint);
 /// Fills `topology`; else a sentence: `ListQueues: AccessDenied: ...`. Only reads.
 std::optional<std::string> read_topology(const LiveEndpoint& endpoint, policy::DescribedTopology& topology);
 /// The policy of one queue or topic; empty if it has none.
-std::optional<std::string> read_resource_policy(const LiveEndpoint& endpoint, const std::string& arn, std::string& policy);
+std::optional<std::string> read_resource_policy(const LiveEndpoint& endpoint, const std::string& arn,
+                                                std::string& policy);
 
 }  // namespace fanfare::cli

@@ -21,24 +21,30 @@ std::string redrive_policy(std::string_view target, std::string_view max_receive
 
 }  // namespace
 
-std::optional<std::string> describe_topology_file(const json::Value& file, const std::string& region, const std::string& account,
-                                                  policy::DescribedTopology& topology) {
+std::optional<std::string> describe_topology_file(const json::Value& file, const std::string& region,
+                                                  const std::string& account, policy::DescribedTopology& topology) {
   if (!file.is_object()) return "a topology has the keys version, topics, queues, subscriptions and access";
-  const auto queue_arn = [&](std::string_view name) { return fmt::format("arn:aws:sqs:{}:{}:{}", region, account, name); };
-  const auto topic_arn = [&](std::string_view name) { return fmt::format("arn:aws:sns:{}:{}:{}", region, account, name); };
+  const auto queue_arn = [&](std::string_view name) {
+    return fmt::format("arn:aws:sqs:{}:{}:{}", region, account, name);
+  };
+  const auto topic_arn = [&](std::string_view name) {
+    return fmt::format("arn:aws:sns:{}:{}:{}", region, account, name);
+  };
   const auto dead_letters_of = [](const std::string& name) {
     return name.ends_with(".fifo") ? name.substr(0, name.size() - 5) + "-dlq.fifo" : name + "-dlq";
   };
   if (const json::Value* topics = file.find("topics"))
     for (const json::Member& member : topics->members())
-      topology.topics[topic_arn(member.key)]["SignatureVersion"] = member.value.find_string("signature_version").value_or("2");
+      topology.topics[topic_arn(member.key)]["SignatureVersion"] =
+          member.value.find_string("signature_version").value_or("2");
   if (const json::Value* queues = file.find("queues"))
     for (const auto& [name, queue] : queues->members()) {
       auto& attributes = topology.queues[queue_arn(name)];
       attributes["SqsManagedSseEnabled"] = "true";
       attributes["MessageRetentionPeriod"] = "345600";
       attributes["VisibilityTimeout"] = "30";
-      for (const auto& [key, attribute] : {std::pair{"visibility", "VisibilityTimeout"}, {"retention", "MessageRetentionPeriod"},
+      for (const auto& [key, attribute] : {std::pair{"visibility", "VisibilityTimeout"},
+                                           {"retention", "MessageRetentionPeriod"},
                                            {"handler", "HandlerSeconds"}}) {
         const auto text = queue.find_string(key);
         if (!text) continue;
@@ -53,7 +59,8 @@ std::optional<std::string> describe_topology_file(const json::Value& file, const
       auto& other = topology.queues[target];
       other["MessageRetentionPeriod"] = "1209600";
       other["SqsManagedSseEnabled"] = "true";
-      other["RedriveAllowPolicy"] = fmt::format(R"({{"redrivePermission":"byQueue","sourceQueueArns":["{}"]}})", queue_arn(name));
+      other["RedriveAllowPolicy"] =
+          fmt::format(R"({{"redrivePermission":"byQueue","sourceQueueArns":["{}"]}})", queue_arn(name));
     }
   std::size_t index = 0;
   const json::Value* subscriptions = file.find("subscriptions");

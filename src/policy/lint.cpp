@@ -74,9 +74,9 @@ std::span<const LintRule> lint_rules() { return kRules; }
 
 void append_text(std::string& out, std::span<const Finding> findings) {
   for (const Finding& finding : findings)
-    out += fmt::format("{} {} {}: {}{}{}; {}. Mend: {}.\n", finding.rule->id, word(finding.rule->severity), place_of(finding),
-                       finding.rule->title, finding.detail.empty() ? "" : ": ", finding.detail, finding.rule->why,
-                       finding.rule->mend);
+    out += fmt::format("{} {} {}: {}{}{}; {}. Mend: {}.\n", finding.rule->id, word(finding.rule->severity),
+                       place_of(finding), finding.rule->title, finding.detail.empty() ? "" : ": ", finding.detail,
+                       finding.rule->why, finding.rule->mend);
 }
 
 void append_json(std::string& out, std::span<const Finding> findings) {
@@ -101,11 +101,22 @@ void append_json(std::string& out, std::span<const Finding> findings) {
 
 void append_sarif(std::string& out, std::span<const Finding> findings, std::string_view version) {
   json::Writer w(out);
-  w.begin_object().key("$schema").string("https://json.schemastore.org/sarif-2.1.0.json").key("version").string("2.1.0");
+  w.begin_object()
+      .key("$schema")
+      .string("https://json.schemastore.org/sarif-2.1.0.json")
+      .key("version")
+      .string("2.1.0");
   w.key("runs").begin_array().begin_object().key("tool").begin_object().key("driver").begin_object();
   w.key("name").string("fanfare lint").key("version").string(version).key("rules").begin_array();
   for (const LintRule& rule : kRules) {
-    w.begin_object().key("id").string(rule.id).key("shortDescription").begin_object().key("text").string(rule.title).end_object();
+    w.begin_object()
+        .key("id")
+        .string(rule.id)
+        .key("shortDescription")
+        .begin_object()
+        .key("text")
+        .string(rule.title)
+        .end_object();
     w.key("fullDescription").begin_object().key("text").string(rule.why).end_object();
     w.key("help").begin_object().key("text").string(rule.mend).end_object();
     w.key("defaultConfiguration").begin_object().key("level").string(word(rule.severity)).end_object().end_object();
@@ -114,14 +125,27 @@ void append_sarif(std::string& out, std::span<const Finding> findings, std::stri
   for (const Finding& finding : findings) {
     w.begin_object().key("ruleId").string(finding.rule->id).key("level").string(word(finding.rule->severity));
     w.key("message").begin_object().key("text");
-    w.string(finding.detail.empty() ? std::string(finding.rule->title) : fmt::format("{}: {}", finding.rule->title, finding.detail));
+    w.string(finding.detail.empty() ? std::string(finding.rule->title)
+                                    : fmt::format("{}: {}", finding.rule->title, finding.detail));
     w.end_object().key("locations").begin_array().begin_object();
     if (finding.place.starts_with("arn:")) {
-      w.key("logicalLocations").begin_array().begin_object().key("fullyQualifiedName").string(place_of(finding)).end_object().end_array();
+      w.key("logicalLocations")
+          .begin_array()
+          .begin_object()
+          .key("fullyQualifiedName")
+          .string(place_of(finding))
+          .end_object()
+          .end_array();
     } else {
       w.key("physicalLocation").begin_object().key("artifactLocation").begin_object().key("uri").string(finding.place);
       w.end_object().end_object();
-      w.key("logicalLocations").begin_array().begin_object().key("fullyQualifiedName").string(place_of(finding)).end_object().end_array();
+      w.key("logicalLocations")
+          .begin_array()
+          .begin_object()
+          .key("fullyQualifiedName")
+          .string(place_of(finding))
+          .end_object()
+          .end_array();
     }
     w.end_object().end_array().end_object();
   }

@@ -1,7 +1,8 @@
 // What is likely wrong with policies and topologies that are valid all the same: findings with an id, the place, why it
 // matters, and the mend.
 //
-// Rule 1: an id never changes its meaning; `peers` names the rules of other tools that look at the same thing, so that a
+// Rule 1: an id never changes its meaning; `peers` names the rules of other tools that look at the same thing, so that
+// a
 //         suppression there can be taken over.
 // Rule 2: nothing is guessed: what cannot be seen is not found.
 // Source: [SQS and SNS access control], [SNS dead-letter queues], [SQS quotas], docs of the peers.
@@ -34,7 +35,7 @@ std::span<const LintRule> lint_rules();
 
 struct Finding {
   const LintRule* rule = nullptr;
-  std::string place;   ///< ARN, or name of a file
+  std::string place;  ///< ARN, or name of a file
   std::optional<std::size_t> statement;
   std::string sid;     ///< of the statement; empty: none
   std::string detail;  ///< what was found: `Action "sqs:*"`

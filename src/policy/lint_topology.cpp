@@ -41,7 +41,8 @@ std::optional<Redrive> redrive_of(const Attributes& attributes) {
     out.max_receives = most->as_int64();
     if (const auto text = most->as_string()) {
       std::int64_t number = 0;
-      if (std::from_chars(text->data(), text->data() + text->size(), number).ec == std::errc{}) out.max_receives = number;
+      if (std::from_chars(text->data(), text->data() + text->size(), number).ec == std::errc{})
+        out.max_receives = number;
     }
   }
   return out;
@@ -63,7 +64,8 @@ class TopologyLint {
     }
     for (const auto& [arn, subscription] : topology_.subscriptions) {
       if (const auto redrive = redrive_of(subscription)) dead_letter_queues_.insert(redrive->target);
-      if (text_of(subscription, "Protocol") == "sqs") subscribed_.insert(std::string(text_of(subscription, "Endpoint")));
+      if (text_of(subscription, "Protocol") == "sqs")
+        subscribed_.insert(std::string(text_of(subscription, "Endpoint")));
     }
     for (const auto& [arn, queue] : topology_.queues) look_at_queue(arn, queue);
     for (const auto& [arn, topic] : topology_.topics) look_at_topic(arn, topic);
@@ -74,7 +76,11 @@ class TopologyLint {
 
  private:
   void add(std::string_view id, std::string_view place, std::string detail) {
-    findings_.push_back({&*std::ranges::find(lint_rules(), id, &LintRule::id), std::string(place), std::nullopt, {}, std::move(detail)});
+    findings_.push_back({&*std::ranges::find(lint_rules(), id, &LintRule::id),
+                         std::string(place),
+                         std::nullopt,
+                         {},
+                         std::move(detail)});
   }
 
   void look_at_policy(std::string_view arn, const Attributes& attributes, ResourceKind kind) {
@@ -116,8 +122,10 @@ class TopologyLint {
       }
     }
     const auto size = number_of(queue, "MaximumMessageSize");
-    if (size && *size < 262'144 && subscribed_.contains(arn)) add("D024", arn, fmt::format("MaximumMessageSize is {}", *size));
-    if (text_of(queue, "FifoThroughputLimit") == "perMessageGroupId" && text_of(queue, "DeduplicationScope") != "messageGroup")
+    if (size && *size < 262'144 && subscribed_.contains(arn))
+      add("D024", arn, fmt::format("MaximumMessageSize is {}", *size));
+    if (text_of(queue, "FifoThroughputLimit") == "perMessageGroupId" &&
+        text_of(queue, "DeduplicationScope") != "messageGroup")
       add("D030", arn, {});
     const auto visibility = number_of(queue, "VisibilityTimeout");
     const auto handler = number_of(queue, "HandlerSeconds");  // a topology file may tell it
@@ -127,7 +135,8 @@ class TopologyLint {
 
   void look_at_topic(const std::string& arn, const Attributes& topic) {
     look_at_policy(arn, topic, ResourceKind::Topic);
-    if (const auto version = text_of(topic, "SignatureVersion"); version.empty() || version == "1") add("D028", arn, {});
+    if (const auto version = text_of(topic, "SignatureVersion"); version.empty() || version == "1")
+      add("D028", arn, {});
   }
 
   bool admits(const Attributes& queue, std::string_view queue_arn, std::string_view topic_arn, std::string& why) const {
@@ -159,7 +168,8 @@ class TopologyLint {
     }
     std::string why;
     const auto queue = topology_.queues.find(endpoint);
-    if (text_of(subscription, "Protocol") == "sqs" && queue != topology_.queues.end() && !admits(queue->second, endpoint, topic_arn, why))
+    if (text_of(subscription, "Protocol") == "sqs" && queue != topology_.queues.end() &&
+        !admits(queue->second, endpoint, topic_arn, why))
       add("D021", arn, fmt::format("{} to {}: {}", topic_arn, endpoint, why));
     const auto redrive = redrive_of(subscription);
     if (!redrive) return add("D015", arn, {});
@@ -179,7 +189,8 @@ class TopologyLint {
     std::map<std::string, std::set<bool>> forms;
     for (const auto& [arn, subscription] : topology_.subscriptions)
       if (text_of(subscription, "Protocol") == "sqs")
-        forms[std::string(text_of(subscription, "Endpoint"))].insert(text_of(subscription, "RawMessageDelivery") == "true");
+        forms[std::string(text_of(subscription, "Endpoint"))].insert(text_of(subscription, "RawMessageDelivery") ==
+                                                                     "true");
     for (const auto& [queue, seen] : forms)
       if (seen.size() > 1) add("D023", queue, {});
   }

@@ -25,7 +25,8 @@ struct Refused {
 
 [[noreturn]] void refuse(const YAML::Node& node, const std::string& where, const std::string& why) {
   const YAML::Mark mark = node.Mark();
-  throw Refused{mark.is_null() ? fmt::format("{}: {}", where, why) : fmt::format("line {}: {}: {}", mark.line + 1, where, why)};
+  throw Refused{mark.is_null() ? fmt::format("{}: {}", where, why)
+                               : fmt::format("line {}: {}: {}", mark.line + 1, where, why)};
 }
 
 std::string text_of(const YAML::Node& node, const std::string& where) {
@@ -71,15 +72,18 @@ std::vector<policy::Policy> policies_of(const YAML::Node& node, const std::strin
   return out;
 }
 
-using Fields = std::initializer_list<std::pair<std::string_view, std::function<void(const YAML::Node&, const std::string&)>>>;
+using Fields =
+    std::initializer_list<std::pair<std::string_view, std::function<void(const YAML::Node&, const std::string&)>>>;
 
 /// Hands each member to its reader; unknown ones, and `needed` ones that are missing, are refused.
-void read_members(const YAML::Node& node, const std::string& where, Fields fields, std::initializer_list<std::string_view> needed) {
+void read_members(const YAML::Node& node, const std::string& where, Fields fields,
+                  std::initializer_list<std::string_view> needed) {
   if (!node.IsMap()) refuse(node, where, "expected keys and values");
   std::vector<std::string> seen;
   for (const auto& member : node) {
     const std::string name = member.first.Scalar();
-    if (std::find(seen.begin(), seen.end(), name) != seen.end()) refuse(member.first, where, fmt::format("'{}' stands twice", name));
+    if (std::find(seen.begin(), seen.end(), name) != seen.end())
+      refuse(member.first, where, fmt::format("'{}' stands twice", name));
     seen.push_back(name);
     bool known = false;
     std::string accepted;
@@ -92,7 +96,8 @@ void read_members(const YAML::Node& node, const std::string& where, Fields field
     if (!known) refuse(member.first, where, fmt::format("unknown key '{}'; accepted are {}", name, accepted));
   }
   for (const std::string_view name : needed)
-    if (std::find(seen.begin(), seen.end(), name) == seen.end()) refuse(node, where, fmt::format("'{}' is missing", name));
+    if (std::find(seen.begin(), seen.end(), name) == seen.end())
+      refuse(node, where, fmt::format("'{}' is missing", name));
 }
 
 template <class Read>
@@ -106,12 +111,14 @@ std::vector<identity::AccessKey> keys_of(const YAML::Node& node, const std::stri
   std::vector<identity::AccessKey> keys;
   each(node, where, [&](const YAML::Node& item, const std::string& place) {
     identity::AccessKey key;
-    read_members(item, place,
-                 {{"id", [&](const YAML::Node& n, const std::string& w) { key.id = text_of(n, w); }},
-                  {"secret", [&](const YAML::Node& n, const std::string& w) { key.secret = text_of(n, w); }},
-                  {"secret_file", [&](const YAML::Node& n, const std::string& w) { key.secret = read_file(n, w, folder); }}},
-                 {"id"});
-    if (key.id.empty() || key.id.find('/') != std::string::npos) refuse(item, place, "the key's id is empty or has a slash");
+    read_members(
+        item, place,
+        {{"id", [&](const YAML::Node& n, const std::string& w) { key.id = text_of(n, w); }},
+         {"secret", [&](const YAML::Node& n, const std::string& w) { key.secret = text_of(n, w); }},
+         {"secret_file", [&](const YAML::Node& n, const std::string& w) { key.secret = read_file(n, w, folder); }}},
+        {"id"});
+    if (key.id.empty() || key.id.find('/') != std::string::npos)
+      refuse(item, place, "the key's id is empty or has a slash");
     if (key.secret.empty()) refuse(item, place, "the key has no secret: secret or secret_file is accepted");
     keys.push_back(std::move(key));
   });
@@ -121,48 +128,54 @@ std::vector<identity::AccessKey> keys_of(const YAML::Node& node, const std::stri
 std::vector<std::pair<std::string, std::string>> tags_of(const YAML::Node& node, const std::string& where) {
   if (!node.IsMap()) refuse(node, where, "expected tags as {name: value}");
   std::vector<std::pair<std::string, std::string>> tags;
-  for (const auto& member : node) tags.emplace_back(member.first.Scalar(), text_of(member.second, where + "." + member.first.Scalar()));
+  for (const auto& member : node)
+    tags.emplace_back(member.first.Scalar(), text_of(member.second, where + "." + member.first.Scalar()));
   return tags;
 }
 
 std::string path_of(const YAML::Node& node, const std::string& where) {
   std::string path = text_of(node, where);
-  if (!path.starts_with('/') || !path.ends_with('/')) refuse(node, where, fmt::format("'{}' does not begin and end with /", path));
+  if (!path.starts_with('/') || !path.ends_with('/'))
+    refuse(node, where, fmt::format("'{}' does not begin and end with /", path));
   return path;
 }
 
 identity::Account read_account(const YAML::Node& node, const std::string& where, const std::string& folder) {
   identity::Account account;
-  read_members(node, where,
-               {{"id", [&](const YAML::Node& n, const std::string& w) { account.id = account_of(n, w); }},
-                {"organization", [&](const YAML::Node& n, const std::string& w) { account.organization = text_of(n, w); }},
-                {"access_keys", [&](const YAML::Node& n, const std::string& w) { account.access_keys = keys_of(n, w, folder); }},
-                {"service_control_policies",
-                 [&](const YAML::Node& n, const std::string& w) {
-                   // A list of policies is one level; a list of lists, a level each.
-                   if (n.IsSequence() && n.size() > 0 && n[0].IsSequence())
-                     each(n, w, [&](const YAML::Node& level, const std::string& place) {
-                       account.service_control_policies.push_back(policies_of(level, place));
-                     });
-                   else
-                     account.service_control_policies.push_back(policies_of(n, w));
-                 }}},
-               {"id"});
+  read_members(
+      node, where,
+      {{"id", [&](const YAML::Node& n, const std::string& w) { account.id = account_of(n, w); }},
+       {"organization", [&](const YAML::Node& n, const std::string& w) { account.organization = text_of(n, w); }},
+       {"access_keys", [&](const YAML::Node& n, const std::string& w) { account.access_keys = keys_of(n, w, folder); }},
+       {"service_control_policies",
+        [&](const YAML::Node& n, const std::string& w) {
+          // A list of policies is one level; a list of lists, a level each.
+          if (n.IsSequence() && n.size() > 0 && n[0].IsSequence())
+            each(n, w, [&](const YAML::Node& level, const std::string& place) {
+              account.service_control_policies.push_back(policies_of(level, place));
+            });
+          else
+            account.service_control_policies.push_back(policies_of(n, w));
+        }}},
+      {"id"});
   return account;
 }
 
 identity::User read_user(const YAML::Node& node, const std::string& where, const std::string& folder) {
   identity::User user;
-  read_members(node, where,
-               {{"name", [&](const YAML::Node& n, const std::string& w) { user.name = text_of(n, w); }},
-                {"account", [&](const YAML::Node& n, const std::string& w) { user.account = account_of(n, w); }},
-                {"path", [&](const YAML::Node& n, const std::string& w) { user.path = path_of(n, w); }},
-                {"access_keys", [&](const YAML::Node& n, const std::string& w) { user.access_keys = keys_of(n, w, folder); }},
-                {"policies", [&](const YAML::Node& n, const std::string& w) { user.policies = policies_of(n, w); }},
-                {"permissions_boundary",
-                 [&](const YAML::Node& n, const std::string& w) { user.permissions_boundary = policy_of(n, w, policy::PolicyKind::Identity); }},
-                {"tags", [&](const YAML::Node& n, const std::string& w) { user.tags = tags_of(n, w); }}},
-               {"name", "account"});
+  read_members(
+      node, where,
+      {{"name", [&](const YAML::Node& n, const std::string& w) { user.name = text_of(n, w); }},
+       {"account", [&](const YAML::Node& n, const std::string& w) { user.account = account_of(n, w); }},
+       {"path", [&](const YAML::Node& n, const std::string& w) { user.path = path_of(n, w); }},
+       {"access_keys", [&](const YAML::Node& n, const std::string& w) { user.access_keys = keys_of(n, w, folder); }},
+       {"policies", [&](const YAML::Node& n, const std::string& w) { user.policies = policies_of(n, w); }},
+       {"permissions_boundary",
+        [&](const YAML::Node& n, const std::string& w) {
+          user.permissions_boundary = policy_of(n, w, policy::PolicyKind::Identity);
+        }},
+       {"tags", [&](const YAML::Node& n, const std::string& w) { user.tags = tags_of(n, w); }}},
+      {"name", "account"});
   return user;
 }
 
@@ -172,10 +185,13 @@ identity::Role read_role(const YAML::Node& node, const std::string& where) {
                {{"name", [&](const YAML::Node& n, const std::string& w) { role.name = text_of(n, w); }},
                 {"account", [&](const YAML::Node& n, const std::string& w) { role.account = account_of(n, w); }},
                 {"path", [&](const YAML::Node& n, const std::string& w) { role.path = path_of(n, w); }},
-                {"trust", [&](const YAML::Node& n, const std::string& w) { role.trust = policy_of(n, w, policy::PolicyKind::Resource); }},
+                {"trust", [&](const YAML::Node& n,
+                              const std::string& w) { role.trust = policy_of(n, w, policy::PolicyKind::Resource); }},
                 {"policies", [&](const YAML::Node& n, const std::string& w) { role.policies = policies_of(n, w); }},
                 {"permissions_boundary",
-                 [&](const YAML::Node& n, const std::string& w) { role.permissions_boundary = policy_of(n, w, policy::PolicyKind::Identity); }},
+                 [&](const YAML::Node& n, const std::string& w) {
+                   role.permissions_boundary = policy_of(n, w, policy::PolicyKind::Identity);
+                 }},
                 {"tags", [&](const YAML::Node& n, const std::string& w) { role.tags = tags_of(n, w); }},
                 {"max_session",
                  [&](const YAML::Node& n, const std::string& w) {
@@ -190,20 +206,24 @@ identity::Role read_role(const YAML::Node& node, const std::string& where) {
 
 identity::Provider read_provider(const YAML::Node& node, const std::string& where, const std::string& folder) {
   identity::Provider provider;
-  read_members(node, where,
-               {{"url",
-                 [&](const YAML::Node& n, const std::string& w) {
-                   provider.url = text_of(n, w);
-                   if (provider.url.starts_with("https://")) provider.url.erase(0, 8);
-                 }},
-                {"account", [&](const YAML::Node& n, const std::string& w) { provider.account = account_of(n, w); }},
-                {"client_ids",
-                 [&](const YAML::Node& n, const std::string& w) {
-                   each(n, w, [&](const YAML::Node& item, const std::string& place) { provider.client_ids.push_back(text_of(item, place)); });
-                 }},
-                {"hs256_secret", [&](const YAML::Node& n, const std::string& w) { provider.hs256_secret = text_of(n, w); }},
-                {"hs256_secret_file", [&](const YAML::Node& n, const std::string& w) { provider.hs256_secret = read_file(n, w, folder); }}},
-               {"url"});
+  read_members(
+      node, where,
+      {{"url",
+        [&](const YAML::Node& n, const std::string& w) {
+          provider.url = text_of(n, w);
+          if (provider.url.starts_with("https://")) provider.url.erase(0, 8);
+        }},
+       {"account", [&](const YAML::Node& n, const std::string& w) { provider.account = account_of(n, w); }},
+       {"client_ids",
+        [&](const YAML::Node& n, const std::string& w) {
+          each(n, w, [&](const YAML::Node& item, const std::string& place) {
+            provider.client_ids.push_back(text_of(item, place));
+          });
+        }},
+       {"hs256_secret", [&](const YAML::Node& n, const std::string& w) { provider.hs256_secret = text_of(n, w); }},
+       {"hs256_secret_file",
+        [&](const YAML::Node& n, const std::string& w) { provider.hs256_secret = read_file(n, w, folder); }}},
+      {"url"});
   if (provider.hs256_secret.empty()) refuse(node, where, "hs256_secret or hs256_secret_file is missing");
   return provider;
 }
@@ -224,17 +244,29 @@ Result<std::unique_ptr<const identity::Directory>, IdentitiesError> parse_identi
     identity::Directory::Parts parts;
     if (document.IsDefined() && !document.IsNull())
       read_members(document, "identities",
-                   {{"accounts", [&](const YAML::Node& n, const std::string&) {
-                       each(n, "accounts", [&](const YAML::Node& item, const std::string& place) { parts.accounts.push_back(read_account(item, place, folder)); });
+                   {{"accounts",
+                     [&](const YAML::Node& n, const std::string&) {
+                       each(n, "accounts", [&](const YAML::Node& item, const std::string& place) {
+                         parts.accounts.push_back(read_account(item, place, folder));
+                       });
                      }},
-                    {"users", [&](const YAML::Node& n, const std::string&) {
-                       each(n, "users", [&](const YAML::Node& item, const std::string& place) { parts.users.push_back(read_user(item, place, folder)); });
+                    {"users",
+                     [&](const YAML::Node& n, const std::string&) {
+                       each(n, "users", [&](const YAML::Node& item, const std::string& place) {
+                         parts.users.push_back(read_user(item, place, folder));
+                       });
                      }},
-                    {"roles", [&](const YAML::Node& n, const std::string&) {
-                       each(n, "roles", [&](const YAML::Node& item, const std::string& place) { parts.roles.push_back(read_role(item, place)); });
+                    {"roles",
+                     [&](const YAML::Node& n, const std::string&) {
+                       each(n, "roles", [&](const YAML::Node& item, const std::string& place) {
+                         parts.roles.push_back(read_role(item, place));
+                       });
                      }},
-                    {"providers", [&](const YAML::Node& n, const std::string&) {
-                       each(n, "providers", [&](const YAML::Node& item, const std::string& place) { parts.providers.push_back(read_provider(item, place, folder)); });
+                    {"providers",
+                     [&](const YAML::Node& n, const std::string&) {
+                       each(n, "providers", [&](const YAML::Node& item, const std::string& place) {
+                         parts.providers.push_back(read_provider(item, place, folder));
+                       });
                      }}},
                    {});
     auto built = identity::Directory::build(std::move(parts));
@@ -261,7 +293,9 @@ Result<std::unique_ptr<const identity::Directory>, IdentitiesError> read_identit
 Identities::Identities() : directory_(std::make_shared<const identity::Directory>()) {}
 
 Identities::Identities(std::string path, std::shared_ptr<const identity::Directory> first, Log& log)
-    : directory_(std::move(first)), path_(std::move(path)), log_(&log), stamp_(stamp_of(path_)), watcher_([this] { watch(); }) {}
+    : directory_(std::move(first)), path_(std::move(path)), log_(&log), stamp_(stamp_of(path_)), watcher_([this] {
+        watch();
+      }) {}
 
 Identities::~Identities() {
   {
@@ -290,7 +324,9 @@ void Identities::watch() {
         const std::lock_guard swap{mutex_};
         directory_ = std::move(fresh);
       } else {
-        log_->error("identities.refused", {{"file", path_}, {"reason", read.error().message}, {"meaning", "the identities from before stay"}});
+        log_->error(
+            "identities.refused",
+            {{"file", path_}, {"reason", read.error().message}, {"meaning", "the identities from before stay"}});
       }
     }
     lock.lock();

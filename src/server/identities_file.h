@@ -3,7 +3,8 @@
 //   accounts: [{id: "444455556666", organization: o-example, service_control_policies: [{..}], access_keys: [..]}]
 //   users:    [{name: web, account: "444455556666", access_keys: [{id: AKIDEXAMPLE, secret: ..}], policies: [{..}],
 //               permissions_boundary: {..}, path: /team/, tags: {team: red}}]
-//   roles:    [{name: task, account: "444455556666", trust: {..}, policies: [{..}], permissions_boundary: {..}, tags: {..},
+//   roles:    [{name: task, account: "444455556666", trust: {..}, policies: [{..}], permissions_boundary: {..}, tags:
+//   {..},
 //               max_session: 12h}]
 //   providers: [{url: accounts.example.com, account: "444455556666", client_ids: [app], hs256_secret: ..}]
 //
@@ -36,8 +37,8 @@ Result<std::unique_ptr<const identity::Directory>, IdentitiesError> parse_identi
                                                                                      const std::string& folder);
 Result<std::unique_ptr<const identity::Directory>, IdentitiesError> read_identities_file(const std::string& path);
 
-/// The directory of the moment. Reads the file anew within a second of a change; one with an error is reported and the old
-/// one stays. Thread-safe.
+/// The directory of the moment. Reads the file anew within a second of a change; one with an error is reported and the
+/// old one stays. Thread-safe.
 class Identities {
  public:
   /// No file: nobody is known, nothing is watched.

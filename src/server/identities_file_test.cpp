@@ -28,7 +28,8 @@ accounts:
   - {id: "444455556666", organization: o-example, service_control_policies: [{Statement: [{Effect: Allow, Action: "*", Resource: "*"}]}]}
 providers:
   - {url: "https://accounts.example.com", client_ids: [app], hs256_secret: shh}
-)", "");
+)",
+                                       "");
   ASSERT_TRUE(parsed) << parsed.error().message;
   const auto* owner = (*parsed)->find_key("AKIDEXAMPLE");
   ASSERT_NE(owner, nullptr);
@@ -53,8 +54,10 @@ TEST(IdentitiesFile, ErrorsSayWhereAndWhatIsAccepted) {
   EXPECT_EQ(refused("users:\n  - {name: web}\n"), "line 2: users[0]: 'account' is missing");
   EXPECT_EQ(refused("users:\n  - {name: web, account: 1234}\n"),
             "line 2: users[0].account: '1234' is no account: 12 digits in quotes are accepted");
-  EXPECT_EQ(refused("people: []"), "line 1: identities: unknown key 'people'; accepted are accounts, users, roles, providers");
-  EXPECT_EQ(refused("users:\n- name: a\n  account: '444455556666'\n  policies:\n  - Statement: [{Effect: allow, Action: '*', Resource: '*'}]\n"),
+  EXPECT_EQ(refused("people: []"),
+            "line 1: identities: unknown key 'people'; accepted are accounts, users, roles, providers");
+  EXPECT_EQ(refused("users:\n- name: a\n  account: '444455556666'\n  policies:\n  - Statement: [{Effect: allow, "
+                    "Action: '*', Resource: '*'}]\n"),
             "line 5: users[0].policies[0]: statement 0: Effect must be \"Allow\" or \"Deny\", spelled so");
   EXPECT_EQ(refused("users:\n  - {name: a, account: '444455556666', access_keys: [{id: A}]}\n"),
             "line 2: users[0].access_keys[0]: the key has no secret: secret or secret_file is accepted");

@@ -437,6 +437,12 @@ def user_without_policies_may_nothing():
 
 
 @case
+def metrics_are_for_whom_they_are_allowed():
+    is_refused(refused(client("cloudwatch", "AKIADAVE").list_metrics))
+    equal(refused(client("cloudwatch", "AKIAROOTA").list_metrics), "allowed")
+
+
+@case
 def user_may_what_the_policy_names():
     _, alpha = make_queue("alpha")
     _, beta = make_queue("beta")
@@ -811,6 +817,105 @@ def development_knows_sessions_of_any_role():
     made = sts.assume_role(RoleArn="arn:aws:iam::000000000000:role/anything", RoleSessionName="one")["Credentials"]
     equal(of_session("sts", made, OPEN).get_caller_identity()["Arn"], "arn:aws:sts::000000000000:assumed-role/anything/one")
     equal(client("sts", A, "x", server=OPEN).get_caller_identity()["Arn"], "arn:aws:iam::%s:root" % A)
+
+
+# ---- Explain and lint, live and from files -------------------------------------------------------------------------
+
+
+def run(*arguments, text=None):
+    environment = dict(os.environ, AWS_ACCESS_KEY_ID="test", AWS_SECRET_ACCESS_KEY="test")
+    done = subprocess.run([PROGRAM, *arguments], input=text, stdout=subprocess.PIPE, stderr=subprocess.PIPE, universal_newlines=True, env=environment)
+    return done.returncode, done.stdout, done.stderr
+
+
+def open_fan_out(with_policy):
+    sqs, sns = client("sqs", "x", "x", server=OPEN), client("sns", "x", "x", server=OPEN)
+    name = "lint-" + uuid.uuid4().hex[:8]
+    url = sqs.create_queue(QueueName=name)["QueueUrl"]
+    topic = sns.create_topic(Name=name)["TopicArn"]
+    arn = queue_arn(name, "000000000000")
+    if with_policy:
+        sqs.set_queue_attributes(QueueUrl=url, Attributes={"Policy": json.dumps(policy(
+            dict(allow("sqs:SendMessage", resource=arn), Principal={"Service": "sns.amazonaws.com"}, Sid="topic",
+                 Condition={"ArnEquals": {"aws:SourceArn": topic}})))})
+    sns.subscribe(TopicArn=topic, Protocol="sqs", Endpoint=arn)
+    return arn, topic
+
+
+@case
+def explain_reads_a_live_policy():
+    arn, topic = open_fan_out(True)
+    code, out, err = run("policy", "explain", "--principal", "sns.amazonaws.com", "--action", "sqs:SendMessage", "--resource", arn,
+                         "--context", "aws:SourceArn=" + topic, "--endpoint", OPEN.endpoint, "--json")
+    equal(code, 0)
+    equal(json.loads(out)["decided_by"]["sid"], "topic")
+    code, out, err = run("policy", "explain", "--principal", "sns.amazonaws.com", "--action", "sqs:SendMessage", "--resource", arn,
+                         "--context", "aws:SourceArn=" + topic + "2", "--endpoint", OPEN.endpoint, "--json")
+    answer = json.loads(out)
+    equal((answer["decision"], answer["explanation"][0]["first_mismatch"]), ("ImplicitDeny", "Condition"))
+
+
+@case
+def explain_reads_identities():
+    code, out, err = run("policy", "explain", "--principal", "arn:aws:iam::%s:user/bob" % A, "--action", "sqs:SendMessage", "--resource", queue_arn("alpha-1"),
+                         "--identities", SERVER.file, "--json")
+    equal((code, err), (0, ""))
+    equal(json.loads(out)["decision"], "Allow")
+    code, out, err = run("policy", "explain", "--principal", "arn:aws:iam::%s:user/nobody" % A, "--action", "sqs:SendMessage", "--resource", queue_arn("q"),
+                         "--identities", SERVER.file)
+    equal(code, 2)
+
+
+@case
+def lint_looks_at_a_live_endpoint():
+    shut, _ = open_fan_out(False)
+    admitted, _ = open_fan_out(True)
+    code, out, err = run("lint", "--endpoint", OPEN.endpoint, "--json")
+    equal((code, err), (1, ""))
+    findings = json.loads(out)["findings"]
+    assert any(f["id"] == "D021" and shut in f["detail"] for f in findings), out
+    assert not any(f["id"] == "D021" and admitted in f["detail"] for f in findings), out
+    assert any(f["id"] == "D014" and f["place"] == shut for f in findings), out
+
+
+@case
+def lint_of_files():
+    with tempfile.TemporaryDirectory() as folder:
+        def write(name, content):
+            path = os.path.join(folder, name)
+            with open(path, "w") as out:
+                out.write(content)
+            return path
+        wide = write("wide.json", json.dumps(policy(dict(allow("sqs:*"), Principal="*", Sid="wide"))))
+        code, out, err = run("lint", wide)
+        equal(code, 1)
+        assert "D001 error" in out and "(wide)" in out and "Mend:" in out, out
+        code, out, err = run("lint", "--format", "sarif", wide)
+        sarif = json.loads(out)
+        equal((code, sarif["version"]), (1, "2.1.0"))
+        assert {"D001", "D010"} <= {r["ruleId"] for r in sarif["runs"][0]["results"]}, out
+        right = write("right.json", json.dumps(policy(
+            dict(allow("sqs:SendMessage", resource=queue_arn("q")), Principal={"Service": "sns.amazonaws.com"},
+                 Condition={"ArnEquals": {"aws:SourceArn": "arn:aws:sns:us-east-1:%s:t" % A}}),
+            dict(deny("sqs:SendMessage", resource=queue_arn("q")), Principal="*", Condition={"Bool": {"aws:SecureTransport": "false"}}))))
+        equal(run("lint", right, "--resource", queue_arn("q")), (0, "", ""))
+        equal(run("lint", write("bad.json", "{"))[0], 2)
+        equal(run("lint", os.path.join(folder, "none.json"))[0], 2)
+        equal(run("lint")[0], 2)
+        topology = write("topology.yaml", """
+version: 1
+topics: {doc-events: {fifo: false}}
+queues:
+  summarise: {visibility: 30s, handler: 10s, dlq: {max_receives: 1}}
+  bare: {visibility: 5m}
+subscriptions:
+  - {topic: doc-events, queue: summarise, raw: true, filter: {kind: {nested: [a]}}, dlq: true}
+  - {topic: doc-events, queue: summarise, dlq: true}
+""")
+        code, out, err = run("lint", "-f", topology, "--json")
+        equal((code, err), (1, ""))
+        found = {f["id"] for f in json.loads(out)["findings"]}
+        equal({"D014", "D019", "D020", "D023", "D035"} - found, set())
 
 
 def main():

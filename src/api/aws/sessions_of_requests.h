@@ -1,5 +1,5 @@
-// Who holds a session token: the token opened, the session's role looked up, its keys and policies made ready, and kept for
-// the next request with the same token.
+// Who holds a session token: the token opened, the session's role looked up, its keys and policies made ready, and kept
+// for the next request with the same token.
 #pragma once
 
 #include <memory>
@@ -41,7 +41,7 @@ class SessionCache {
  private:
   static constexpr std::size_t kEntriesMax = 4096;
   const identity::SessionTokens& tokens_;
-  std::shared_ptr<const identity::Directory> directory_;  ///< what the entries point into
+  std::shared_ptr<const identity::Directory> directory_;                         ///< what the entries point into
   std::unordered_map<std::string, std::unique_ptr<const LiveSession>> entries_;  ///< by key id and token
   std::string key_;
 };

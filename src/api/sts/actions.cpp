@@ -42,7 +42,8 @@ Result<Next, ApiError> get_access_key_info(const model::GetAccessKeyInfoRequest&
 /// The Handler of an action that is answered here, without the engine.
 template <Action A, auto Decode>
 constexpr aws::Handler kAnswered{
-    [](const void* input, Call& call) { return Decode(*static_cast<const typename Types<A>::Input*>(input), call); }, nullptr};
+    [](const void* input, Call& call) { return Decode(*static_cast<const typename Types<A>::Input*>(input), call); },
+    nullptr};
 
 constexpr aws::Handler kNotHereYet{aws::not_here_yet, nullptr};
 

@@ -1,5 +1,6 @@
 // STS's actions. They need no engine: identities come from the authenticator, sessions live in their tokens.
-// [STS AssumeRole], [STS AssumeRoleWithWebIdentity], [STS GetSessionToken], [STS GetCallerIdentity], [STS GetAccessKeyInfo]
+// [STS AssumeRole], [STS AssumeRoleWithWebIdentity], [STS GetSessionToken], [STS GetCallerIdentity], [STS
+// GetAccessKeyInfo]
 #pragma once
 
 #include "api/aws/call.h"

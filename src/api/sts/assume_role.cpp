@@ -21,7 +21,8 @@ constexpr std::int64_t kChainedSecondsMax = 3'600;  // a role assumed by a role 
 constexpr std::size_t kPolicyBytesMax = 2'048;
 
 bool is_name_character(char c) {
-  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || std::string_view("_+=,.@-").find(c) != std::string_view::npos;
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+         std::string_view("_+=,.@-").find(c) != std::string_view::npos;
 }
 
 /// "arn:aws:iam::111122223333:role/task" -> its account; empty for anything else.
@@ -45,7 +46,8 @@ std::optional<ApiError> check(const Input& in) {
     return invalid("roleSessionName", name, "Member must satisfy regular expression pattern: [\\w+=,.@-]*");
   const std::string_view arn = in.role_arn.view();
   if (arn.size() < 20) return invalid("roleArn", arn, "Member must have length greater than or equal to 20");
-  if (account_of_role(arn).empty()) return api_error(Error::ValidationError, fmt::format("{} is invalid", arn.substr(0, 256)));
+  if (account_of_role(arn).empty())
+    return api_error(Error::ValidationError, fmt::format("{} is invalid", arn.substr(0, 256)));
   const std::int64_t wanted = in.duration_seconds.value_or(kSecondsDefault);
   if (wanted < kSecondsMin)
     return invalid("durationSeconds", std::to_string(wanted), "Member must have value greater than or equal to 900");
@@ -58,11 +60,13 @@ std::optional<ApiError> check(const Input& in) {
 template <class Input>
 std::optional<ApiError> take_policy(const Input& in, identity::Session& session) {
   if (in.policy_arns.has_value() && !in.policy_arns.empty())
-    return api_error(Error::ValidationError, "PolicyArns: this broker has no managed policies; give the policy itself as Policy.");
+    return api_error(Error::ValidationError,
+                     "PolicyArns: this broker has no managed policies; give the policy itself as Policy.");
   if (!in.policy.has_value()) return std::nullopt;
   const std::string_view text = in.policy.view();
   if (text.size() > kPolicyBytesMax)
-    return api_error(Error::PackedPolicyTooLarge, fmt::format("The policy has {} bytes, {} are accepted.", text.size(), kPolicyBytesMax));
+    return api_error(Error::PackedPolicyTooLarge,
+                     fmt::format("The policy has {} bytes, {} are accepted.", text.size(), kPolicyBytesMax));
   if (const auto parsed = policy::Policy::parse(text, policy::PolicyKind::Identity); !parsed)
     return api_error(Error::MalformedPolicyDocument, parsed.error().message());
   session.policies.emplace_back(text);
@@ -70,9 +74,9 @@ std::optional<ApiError> take_policy(const Input& in, identity::Session& session)
 }
 
 /// Whether the role's trust policy, and the caller's own policies, let the caller take it.
-std::optional<ApiError> refused(const identity::Directory::KnownRole* role, std::string_view action, std::string_view arn,
-                                const policy::Principal& who, std::string_view shown, const policy::IdentityPolicies& own,
-                                std::span<const policy::ContextEntry> keys) {
+std::optional<ApiError> refused(const identity::Directory::KnownRole* role, std::string_view action,
+                                std::string_view arn, const policy::Principal& who, std::string_view shown,
+                                const policy::IdentityPolicies& own, std::span<const policy::ContextEntry> keys) {
   const auto denied = [&] {
     return api_error(Error::AccessDenied,
                      fmt::format("User: {} is not authorized to perform: {} on resource: {}", shown, action, arn));
@@ -86,7 +90,8 @@ std::optional<ApiError> refused(const identity::Directory::KnownRole* role, std:
   return denied();
 }
 
-void answer_with(model::Credentials& out, const identity::Credentials& made, const identity::Session& session, aws::Call& call) {
+void answer_with(model::Credentials& out, const identity::Credentials& made, const identity::Session& session,
+                 aws::Call& call) {
   out.access_key_id = call.arena.copy(made.access_key_id);
   out.secret_access_key = call.arena.copy(made.secret);
   out.session_token = call.arena.copy(made.token);
@@ -94,10 +99,12 @@ void answer_with(model::Credentials& out, const identity::Credentials& made, con
 }
 
 template <class Output>
-void write_session(Output& out, const identity::Session& session, const identity::Directory::KnownRole* role, aws::Call& call) {
+void write_session(Output& out, const identity::Session& session, const identity::Directory::KnownRole* role,
+                   aws::Call& call) {
   const identity::Credentials made = call.authenticator.tokens().mint(session, call.secrets);
   answer_with(out.credentials, made, session, call);
-  const std::string id = (role != nullptr ? role->id : identity::unique_id("AROA", session.principal)) + ":" + session.name;
+  const std::string id =
+      (role != nullptr ? role->id : identity::unique_id("AROA", session.principal)) + ":" + session.name;
   out.assumed_role_user.arn = call.arena.copy(session.arn());
   out.assumed_role_user.assumed_role_id = call.arena.copy(id);
   if (!session.policies.empty())
@@ -124,16 +131,19 @@ Result<Next, ApiError> assume_role(const model::AssumeRoleRequest& in, aws::Call
     const std::string_view name = in.role_session_name.view();
     if (!external.empty()) keys.push_back({"sts:ExternalId", {&external, 1}});
     keys.push_back({"sts:RoleSessionName", {&name, 1}});
-    if (auto denied = refused(role, "sts:AssumeRole", in.role_arn.view(), call.identity.principal, call.identity.principal.arn,
-                              call.identity.policies, keys))
+    if (auto denied = refused(role, "sts:AssumeRole", in.role_arn.view(), call.identity.principal,
+                              call.identity.principal.arn, call.identity.policies, keys))
       return *std::move(denied);
   }
   const std::int64_t seconds_wanted = in.duration_seconds.value_or(kSecondsDefault);
   const bool chained = call.identity.session != nullptr && call.identity.session->kind == identity::Session::Kind::Role;
   if (chained && seconds_wanted > kChainedSecondsMax)
-    return api_error(Error::ValidationError, "The requested DurationSeconds exceeds the 1 hour session limit for roles assumed by role chaining");
+    return api_error(
+        Error::ValidationError,
+        "The requested DurationSeconds exceeds the 1 hour session limit for roles assumed by role chaining");
   if (role != nullptr && seconds_wanted > role->role.max_session_seconds)
-    return api_error(Error::ValidationError, "The requested DurationSeconds exceeds the MaxSessionDuration set for this role.");
+    return api_error(Error::ValidationError,
+                     "The requested DurationSeconds exceeds the MaxSessionDuration set for this role.");
   session.expires = call.now + seconds{seconds_wanted};
   model::AssumeRoleResponse out;
   if (!session.source_identity.empty()) out.source_identity = call.arena.copy(session.source_identity);
@@ -141,7 +151,8 @@ Result<Next, ApiError> assume_role(const model::AssumeRoleRequest& in, aws::Call
   return Next::Answered;
 }
 
-Result<Next, ApiError> assume_role_with_web_identity(const model::AssumeRoleWithWebIdentityRequest& in, aws::Call& call) {
+Result<Next, ApiError> assume_role_with_web_identity(const model::AssumeRoleWithWebIdentityRequest& in,
+                                                     aws::Call& call) {
   if (auto wrong = check(in)) return *std::move(wrong);
   if (!in.web_identity_token.has_value()) return missing("webIdentityToken");
   auto identity = read_web_identity(in.web_identity_token.view());
@@ -159,13 +170,16 @@ Result<Next, ApiError> assume_role_with_web_identity(const model::AssumeRoleWith
   const auto* provider = call.authenticator.directory()->find_provider(session.account, identity->issuer);
   if (call.authenticator.enforces()) {
     if (provider == nullptr)
-      return api_error(Error::InvalidIdentityToken, fmt::format("No OpenIDConnect provider found in your account for https://{}", identity->issuer));
+      return api_error(Error::InvalidIdentityToken,
+                       fmt::format("No OpenIDConnect provider found in your account for https://{}", identity->issuer));
     if (!is_signed_with(*identity, provider->hs256_secret))
-      return api_error(Error::InvalidIdentityToken, "Couldn't verify the signature of the token: HS256 with the provider's secret is accepted.");
+      return api_error(Error::InvalidIdentityToken,
+                       "Couldn't verify the signature of the token: HS256 with the provider's secret is accepted.");
     if (!identity->expires) return api_error(Error::InvalidIdentityToken, "Missing a required claim: exp");
-    const bool wanted = provider->client_ids.empty() || std::ranges::any_of(identity->audiences, [&](const std::string& one) {
-                          return std::ranges::find(provider->client_ids, one) != provider->client_ids.end();
-                        });
+    const bool wanted =
+        provider->client_ids.empty() || std::ranges::any_of(identity->audiences, [&](const std::string& one) {
+          return std::ranges::find(provider->client_ids, one) != provider->client_ids.end();
+        });
     if (!wanted) return api_error(Error::IdpRejectedClaim, "Incorrect token audience");
     // The trust policy names the provider by its ARN.
     const std::string arn = fmt::format("arn:aws:iam::{}:oidc-provider/{}", session.account, identity->issuer);
@@ -190,7 +204,8 @@ Result<Next, ApiError> assume_role_with_web_identity(const model::AssumeRoleWith
   }
   const std::int64_t seconds_wanted = in.duration_seconds.value_or(kSecondsDefault);
   if (role != nullptr && seconds_wanted > role->role.max_session_seconds)
-    return api_error(Error::ValidationError, "The requested DurationSeconds exceeds the MaxSessionDuration set for this role.");
+    return api_error(Error::ValidationError,
+                     "The requested DurationSeconds exceeds the MaxSessionDuration set for this role.");
   session.expires = call.now + seconds{seconds_wanted};
   model::AssumeRoleWithWebIdentityResponse out;
   out.subject_from_web_identity_token = call.arena.copy(identity->subject);

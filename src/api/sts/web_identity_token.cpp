@@ -18,7 +18,8 @@ Result<WebIdentity, aws::ApiError> read_web_identity(std::string_view token) {
   if (second == std::string_view::npos || token.find('.', second + 1) != std::string_view::npos)
     return unreadable("it has not three parts.");
   const auto header_text = digest::decode_base64(token.substr(0, first), digest::Base64::UrlUnpadded);
-  const auto payload_text = digest::decode_base64(token.substr(first + 1, second - first - 1), digest::Base64::UrlUnpadded);
+  const auto payload_text =
+      digest::decode_base64(token.substr(first + 1, second - first - 1), digest::Base64::UrlUnpadded);
   const auto signature = digest::decode_base64(token.substr(second + 1), digest::Base64::UrlUnpadded);
   if (!header_text || !payload_text || !signature) return unreadable("a part is not base64url.");
   const auto header = json::parse(*header_text);
