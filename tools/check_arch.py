@@ -99,7 +99,10 @@ AWS_SPELLINGS = re.compile(
     r"|MessageGroupId|MessageDeduplicationId|ApproximateReceiveCount|DelaySeconds|WaitTimeSeconds"
     r"|MaxNumberOfMessages|RedrivePolicy|SubscribeURL)(?![A-Za-z])", re.IGNORECASE)
 AWS_SPELLINGS_IN = ["wire/*", "api", "api/*", "sdk", "bench", "tests"]
-AWS_SPELLINGS_FILES = re.compile(r"^src/core/(topic/(envelope|filter|delivery|redrive)\w*|live/event)\.(h|cpp)$")
+# Files whose matter is AWS's own documents; lint and its sources read attributes as the services describe them.
+AWS_SPELLINGS_FILES = re.compile(
+    r"^src/(core/(topic/(envelope|filter|delivery|redrive)\w*|live/event)|policy/lint\w*"
+    r"|cli/(live_topology|topology_file))\.(h|cpp)$")
 
 # --- Symbols that an archive of a PURE module must not ask for ------------------------------------------------------
 # (pattern of the demangled undefined symbol, what it is, the remedy)
