@@ -209,6 +209,7 @@ class Load(threading.Thread):
             try:
                 self.random.choices([self.send, self.send_batch, self.publish, self.consume, self.hold, self.send_ordered], [4, 2, 3, 6, 1, 3])[0](client)
             except Down:
+                self.fresh_counts = {}  # their records may have gone with the process
                 time.sleep(0.01)  # between two lives of the process
             except Refused as refused:
                 with self.history.lock:
@@ -238,6 +239,7 @@ class Load(threading.Thread):
                                     MessageDeduplicationId=token)
                 break
             except Down:
+                self.fresh_counts = {}
                 if self.stop.is_set() or time.monotonic() > give_up:
                     return  # stays attempted
                 time.sleep(0.01)
@@ -352,6 +354,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--fanfare", required=True, help="the program")
     parser.add_argument("--kills", type=int, default=20)
+    parser.add_argument("--longest-life", type=float, default=0.6, help="seconds until a kill, at most")
     parser.add_argument("--clients", type=int, default=6)
     parser.add_argument("--seed", default=str(random.SystemRandom().randrange(10**9)))
     parser.add_argument("--evidence", help="write the result as a file of this name")
@@ -372,7 +375,7 @@ def main():
             for thread in threads:
                 thread.start()
             for _ in range(options.kills):
-                time.sleep(chance.uniform(0.02, 0.6))  # the moment of death is the random input of this test
+                time.sleep(chance.uniform(0.02, options.longest_life))  # the moment of death is the random input of this test
                 broker.kill()
                 broker.start()
                 if history.violations:

@@ -5,6 +5,7 @@ import os
 import shutil
 import signal
 import tempfile
+import time
 import unittest
 
 from program import DEADLINE, Server, main, run, url
@@ -237,6 +238,47 @@ class Stats(Folder):
         snapshot = self.tool("stats", 0, "--json")["snapshot"]
         self.assertLess(snapshot["age_seconds"], DEADLINE)
         self.assertGreater(snapshot["bytes"], 0)
+
+
+class Compaction(Folder):
+    def test_one_old_message_in_each_segment_does_not_pin_the_disk(self):
+        megabyte = 1 << 20
+        server = Server(self.data, "journal: {segment_bytes: 1MiB}\n")
+        for queue in ["old", "busy"]:
+            server.sqs("CreateQueue", QueueName=queue)
+        old = 16
+        for number in range(old):
+            server.sqs("SendMessage", QueueUrl=url("old"), MessageBody=body(number))
+            for _ in range(6):
+                server.sqs("SendMessage", QueueUrl=url("busy"), MessageBody="y" * 200_000)
+            while True:
+                messages = server.sqs("ReceiveMessage", QueueUrl=url("busy"), MaxNumberOfMessages=10).get("Messages", [])
+                if not messages:
+                    break
+                server.sqs("DeleteMessageBatch", QueueUrl=url("busy"), Entries=[
+                    {"Id": str(i), "ReceiptHandle": m["ReceiptHandle"]} for i, m in enumerate(messages)])
+        # What is needed, twice, and two segments; CONTROL, LOCK and the snapshot are small.
+        bound = 2 * old * 1000 + 2 * megabyte + 64 * 1024
+        deadline = time.monotonic() + DEADLINE
+        while self.size() > bound and time.monotonic() < deadline:
+            time.sleep(0.1)
+        self.assertLessEqual(self.size(), bound, os.listdir(self.journal))
+        metrics = server.metrics()
+        self.assertGreater(metrics["fanfare_journal_relocated_bytes_total"], 0)
+        self.assertGreater(metrics["fanfare_journal_snapshots_total"], 0)
+        self.assertEqual(sorted(server.drain("old")), sorted(body(i) for i in range(old)))
+        code, log = server.stop()
+        self.assertEqual(code, 0, log)
+        self.assertTrue(self.tool("verify", 0, "--json")["sound"])
+
+    def size(self):
+        total = 0
+        for name in os.listdir(self.journal):
+            try:
+                total += os.path.getsize(os.path.join(self.journal, name))
+            except FileNotFoundError:
+                pass  # given up a moment ago
+        return total
 
 
 if __name__ == "__main__":

@@ -85,6 +85,7 @@ class Server:
             if line and not line.startswith("#"):
                 name, value = line.rsplit(" ", 1)
                 values[name] = float(value)
+        connection.close()
         return values
 
     def stop(self, number=signal.SIGTERM):
