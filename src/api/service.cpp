@@ -406,6 +406,7 @@ Encoded Service::encode(const ReplyContext& context, const engine::Reply& reply,
                                           .in_batch = false}));
   }
   if (const auto* error = std::get_if<engine::TopicError>(&reply.body)) return refuse(sns::api_error(*error, context));
+  if (const auto* error = std::get_if<topic::DirectoryError>(&reply.body)) return refuse(sns::api_error(*error));
   if (const auto* error = std::get_if<engine::AccessDenied>(&reply.body)) {
     const std::string_view who = context.principal.empty() ? state.default_root : context.principal;
     encoded.refusal = error->why;

@@ -73,6 +73,22 @@ void AdminPlane::on_request(net::ConnectionId id, const http::Request& request) 
     headers.push_back({"Content-Type", "application/json"});
     return respond(id, 200, headers, report_ != nullptr ? report_->state_json() : "{}");
   }
+  if (request.path == "/_fanfare/captured") {
+    if (!needs("GET")) return;
+    std::string body;
+    json::Writer out{body};
+    out.begin_object().key("captured").begin_array();
+    if (options_.captured) {
+      for (const topic::DirectoryEntry& entry : options_.captured()) {
+        out.begin_object().key("number").string(entry.key);
+        for (const auto& [name, value] : entry.attributes) out.key(name).string(value);
+        out.end_object();
+      }
+    }
+    out.end_array().end_object();
+    headers.push_back({"Content-Type", "application/json"});
+    return respond(id, 200, headers, body);
+  }
   if (request.path == "/_fanfare/clock") {
     if (!needs("POST")) return;
     if (!options_.movable_clock) return problem(id, 409, "the clock moves only when the server was started with --clock manual", headers);
@@ -91,7 +107,7 @@ void AdminPlane::on_request(net::ConnectionId id, const http::Request& request) 
     headers.push_back({"Content-Type", "text/plain; charset=utf-8"});
     return respond(id, 200, headers,
                    "Fanfare's admin port.\n\n/livez            the process runs\n/readyz           it can serve\n/metrics          Prometheus text\n"
-                   "/_fanfare/state   queues, topics and failed deliveries as JSON\n/_fanfare/clock   POST {\"advance\":\"2h\"} with --clock manual\n");
+                   "/_fanfare/state   queues, topics and failed deliveries as JSON\n/_fanfare/captured   messages to phones, devices and mail boxes, captured and not delivered\n/_fanfare/clock   POST {\"advance\":\"2h\"} with --clock manual\n");
   }
   problem(id, 404, "unknown path; / lists the known ones", headers);
 }

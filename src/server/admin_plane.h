@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "server/broker_report.h"
+#include "core/topic/directory.h"
 #include "server/http_plane.h"
 
 namespace fanfare::server {
@@ -18,6 +19,8 @@ struct AdminOptions {
   std::function<void()> clock_moved;               ///< after the clock jumped: deadlines are nearer now
   std::vector<std::function<void(std::string&)>> more_metrics;  ///< of other parts of the process; called on this loop's thread
   std::function<std::string()> not_ready;          ///< why /readyz says no; empty: ready
+  /// Messages to phones, devices and mail boxes that were captured instead of delivered.
+  std::function<std::vector<topic::DirectoryEntry>()> captured;
 };
 
 class AdminPlane final : public HttpPlane {

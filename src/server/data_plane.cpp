@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/assert.h"
+#include "core/topic/envelope.h"
 #include "wire/http/response.h"
 
 namespace fanfare::server {
@@ -182,11 +183,32 @@ void DataPlane::serve(Connection& connection, const http::Request& request) {
     // Before the lock is released: whoever ends this wait finds it parked.
     if (!answered) parked_.emplace(number, Parked{connection.id, number, std::move(context)});
   }
+  if (!to_sign_.empty()) {
+    prepare_signatures(*decoded.command);
+    to_sign_.clear();
+  }
   if (!answered) {
     Slot slot;
     slot.request = number;
     connection.waiting.push_back(std::move(slot));
     if (connection.waiting.size() > kPipelinedMax) pause_reading(connection);
+  }
+}
+
+void DataPlane::prepare_signatures(const engine::Command& command) {
+  const auto prepare = [&](const topic::TopicKeyView& topic, const engine::OutgoingPublication& publication,
+                           const engine::Published& published) {
+    if (published.signature_version == 0) return;
+    message::Content content = publication.content;
+    content.publication->published_at = published.published_at;
+    options_.signer->prepare(published.id, published.signature_version,
+                             topic::string_to_sign(content, topic::TopicKey{topic}.arn().str()));
+  };
+  if (const auto* publish = std::get_if<engine::Publish>(&command.request)) {
+    prepare(publish->topic, publish->publication, to_sign_.front());
+  } else if (const auto* batch = std::get_if<engine::PublishBatch>(&command.request)) {
+    for (std::size_t i = 0; i < batch->publications.size() && i < to_sign_.size(); ++i)
+      prepare(batch->topic, batch->publications[i], to_sign_[i]);
   }
 }
 
@@ -197,6 +219,16 @@ void DataPlane::on_reply(const engine::Reply& reply) {
     const api::Encoded encoded = service_.encode(*current_context_, reply, payloads_, turn_bytes_);
     counters_.add(encoded.outcome);
     unreadable_.insert(unreadable_.end(), encoded.unreadable.begin(), encoded.unreadable.end());
+    if (options_.signer != nullptr) {
+      if (const auto* published = std::get_if<engine::Published>(&reply.body)) {
+        if (published->signature_version != 0) to_sign_.push_back(*published);
+      } else if (const auto* batch = std::get_if<engine::BatchPublished>(&reply.body)) {
+        for (const auto& result : batch->results) {
+          const auto* one = std::get_if<engine::Published>(&result);
+          to_sign_.push_back(one != nullptr ? *one : engine::Published{});
+        }
+      }
+    }
     if (const auto* received = std::get_if<engine::MessagesReceived>(&reply.body))
       for (const engine::ReceivedMessage& message : received->messages) turn_handles_.push_back(message.handle);
     turn_replies_.push_back(TurnReply{current_connection_->id, current_request_, offset, turn_bytes_.size() - offset, handles_offset,

@@ -164,6 +164,8 @@ class DataPlane final : public net::LoopHandler, public ReplyTarget {
   void give_back(std::span<const engine::ReceiptHandle> handles);
   void commit_turn();
   void take_mail();
+  /// Has the signer begin with what this request's answer says will be shown in envelopes.
+  void prepare_signatures(const engine::Command& command);
   void begin_drain();
   void sweep();
   void arm_timer();
@@ -203,6 +205,7 @@ class DataPlane final : public net::LoopHandler, public ReplyTarget {
   Connection* current_connection_ = nullptr;
   std::uint64_t current_request_ = 0;
   bool current_answered_ = false;
+  std::vector<engine::Published> to_sign_;  ///< of the request that is being handled, in the order of its publications
   api::Service parked_service_;  // service_ may be decoding while another thread ends a long poll of this loop
   std::unordered_map<std::uint64_t, Parked> parked_;
   std::vector<Mail> mail_;

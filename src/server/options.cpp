@@ -102,6 +102,15 @@ void set_origins(const YAML::Node& node, const std::string& key, ServeOptions& o
   for (const YAML::Node& entry : node) options.allowed_origins.push_back(text(entry, key));
 }
 
+void set_permitted(const YAML::Node& node, const std::string& key, ServeOptions& options) {
+  if (!node.IsSequence()) refuse(node, key, "expected a list of networks such as 10.0.0.0/8");
+  for (const YAML::Node& entry : node) {
+    options.sns_permitted.push_back(text(entry, key));
+    if (!net::IpBlock::parse(options.sns_permitted.back()))
+      refuse(entry, key, fmt::format("'{}' is no network; write 10.0.0.0/8 or one address", options.sns_permitted.back()));
+  }
+}
+
 const std::map<std::string, Setter>& settings() {
   static const std::map<std::string, Setter> known{
       {"data", set(&ServeOptions::data)},
@@ -125,6 +134,9 @@ const std::map<std::string, Setter>& settings() {
       {"live.sources", set(&ServeOptions::live_sources)},
       {"inbox.sources", set(&ServeOptions::inbox_sources)},
       {"sns.signing_url", set(&ServeOptions::sns_signing_url)},
+      {"sns.public_url", set(&ServeOptions::sns_public_url)},
+      {"sns.ca_file", set(&ServeOptions::sns_ca_file)},
+      {"sns.permitted_networks", set_permitted},
       {"edge.allowed_origins", set_origins},
       {"edge.files", set(&ServeOptions::edge_files)},
       {"journal.resident_bytes", set(&ServeOptions::resident_bytes)},

@@ -40,6 +40,9 @@ struct ServeOptions {
   std::string loop = "auto";
   int threads = 0;  ///< 0: one a core
   std::string sns_signing_url;  ///< sns.signing_url: where SigningCertURL points, without path; empty: the host that was asked
+  std::string sns_public_url;   ///< sns.public_url: where the URLs in HTTP deliveries point; empty: the listen address
+  std::string sns_ca_file;      ///< sns.ca_file: certificates that HTTPS endpoints are verified with instead of the system's
+  std::vector<std::string> sns_permitted;  ///< sns.permitted_networks: blocks of addresses that are not public, "10.0.0.0/8"
   bool allow_public_development = false;  ///< development mode on an address that others can reach
   std::map<std::string, std::string> access_keys;  ///< known key id -> secret: their signatures are checked in development, too
   std::vector<SourceOptions> live_sources;

@@ -21,6 +21,7 @@
 #include "server/data_plane.h"
 #include "server/edge_plane.h"
 #include "server/identities_file.h"
+#include "server/http_delivery.h"
 #include "server/in_process_transport.h"
 #include "server/sources.h"
 #include "store/memory_inbox_store.h"
@@ -315,6 +316,18 @@ int run(const ServeOptions& options, const sigset_t& signals, Log& log) {
                   },
                   log};
 
+  HttpDeliveryOptions delivery_options;
+  delivery_options.any_address = options.auth == "development";
+  for (const std::string& block : options.sns_permitted) delivery_options.permitted.push_back(*net::IpBlock::parse(block));
+  delivery_options.public_url = options.sns_public_url.empty() ? "http://" + aws_bound.str() : options.sns_public_url;
+  delivery_options.signing_url = options.sns_signing_url;
+  delivery_options.ca_file = options.sns_ca_file;
+  HttpDelivery http_delivery{delivery_options, broker, clock, signer};
+  admin_options.more_metrics.push_back([&http_delivery](std::string& text) { http_delivery.append_metrics(text); });
+  admin_options.captured = [&broker] {
+    return broker.locked([](const engine::Engine& engine, const journal::Journal&) { return engine.captured_messages(); });
+  };
+
   AdminPlane admin_plane{admin_options, &report, clock, *admin_loop};
   LoopThreads loop_threads;
   for (DataLoop& one : data_loops) loop_threads.start(*one.loop, *one.plane);
@@ -323,6 +336,7 @@ int run(const ServeOptions& options, const sigset_t& signals, Log& log) {
   LoopThreads edge_thread;
   edge_thread.start(*edge_loop, edge_plane);
   sources.start();
+  http_delivery.start();
 
   std::string ready;
   wire::json::Writer out{ready};
@@ -343,6 +357,7 @@ int run(const ServeOptions& options, const sigset_t& signals, Log& log) {
   }};
   second_signal.detach();  // ends with the process: either here or at the end of main
   sources.stop(kDrainLimit);
+  http_delivery.stop();
   edge_plane.drain();
   for (DataLoop& one : data_loops) one.plane->drain();
   const Instant drained_by = std::chrono::steady_clock::now() + kDrainLimit;

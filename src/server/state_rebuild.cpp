@@ -193,6 +193,7 @@ std::string kind_of_record(std::string_view record) {
     case RecordKind::SubscriptionDeleted: return "SubscriptionDeleted";
     case RecordKind::SubscriptionConfirmed: return "SubscriptionConfirmed";
     case RecordKind::Relocated: return "Relocated";
+    case RecordKind::DirectoryChanged: return "DirectoryChanged";
   }
   return "unknown";
 }

@@ -62,4 +62,46 @@ Result<Next, ApiError> untag_resource(const model::UntagResourceRequest& in, Cal
 Result<Next, ApiError> list_tags_for_resource(const model::ListTagsForResourceRequest& in, Call& call);
 void list_tags_for_resource_reply(const engine::Tags& tags, ReplyCall& call);
 
+// permissions.cpp
+Result<Next, ApiError> add_permission(const model::AddPermissionInput& in, Call& call);
+Result<Next, ApiError> remove_permission(const model::RemovePermissionInput& in, Call& call);
+Result<Next, ApiError> put_data_protection_policy(const model::PutDataProtectionPolicyInput& in, Call& call);
+Result<Next, ApiError> get_data_protection_policy(const model::GetDataProtectionPolicyInput& in, Call& call);
+void get_data_protection_policy_reply(const engine::TopicDescription& description, ReplyCall& call);
+
+// mobile.cpp
+/// The encoder of directory actions that only say that it is done.
+void directory_done(const topic::DirectoryAnswer& answer, ReplyCall& call);
+Result<Next, ApiError> check_if_phone_number_is_opted_out(const model::CheckIfPhoneNumberIsOptedOutInput& in, Call& call);
+void check_if_phone_number_is_opted_out_reply(const topic::DirectoryAnswer& answer, ReplyCall& call);
+Result<Next, ApiError> create_platform_application(const model::CreatePlatformApplicationInput& in, Call& call);
+void create_platform_application_reply(const topic::DirectoryAnswer& answer, ReplyCall& call);
+Result<Next, ApiError> create_platform_endpoint(const model::CreatePlatformEndpointInput& in, Call& call);
+void create_platform_endpoint_reply(const topic::DirectoryAnswer& answer, ReplyCall& call);
+Result<Next, ApiError> create_sms_sandbox_phone_number(const model::CreateSMSSandboxPhoneNumberInput& in, Call& call);
+Result<Next, ApiError> delete_endpoint(const model::DeleteEndpointInput& in, Call& call);
+Result<Next, ApiError> delete_platform_application(const model::DeletePlatformApplicationInput& in, Call& call);
+Result<Next, ApiError> delete_sms_sandbox_phone_number(const model::DeleteSMSSandboxPhoneNumberInput& in, Call& call);
+Result<Next, ApiError> get_endpoint_attributes(const model::GetEndpointAttributesInput& in, Call& call);
+void get_endpoint_attributes_reply(const topic::DirectoryAnswer& answer, ReplyCall& call);
+Result<Next, ApiError> get_platform_application_attributes(const model::GetPlatformApplicationAttributesInput& in, Call& call);
+void get_platform_application_attributes_reply(const topic::DirectoryAnswer& answer, ReplyCall& call);
+Result<Next, ApiError> get_sms_attributes(const model::GetSMSAttributesInput& in, Call& call);
+void get_sms_attributes_reply(const topic::DirectoryAnswer& answer, ReplyCall& call);
+Result<Next, ApiError> list_endpoints_by_platform_application(const model::ListEndpointsByPlatformApplicationInput& in, Call& call);
+void list_endpoints_by_platform_application_reply(const topic::DirectoryAnswer& answer, ReplyCall& call);
+Result<Next, ApiError> list_phone_numbers_opted_out(const model::ListPhoneNumbersOptedOutInput& in, Call& call);
+void list_phone_numbers_opted_out_reply(const topic::DirectoryAnswer& answer, ReplyCall& call);
+Result<Next, ApiError> list_platform_applications(const model::ListPlatformApplicationsInput& in, Call& call);
+void list_platform_applications_reply(const topic::DirectoryAnswer& answer, ReplyCall& call);
+Result<Next, ApiError> list_sms_sandbox_phone_numbers(const model::ListSMSSandboxPhoneNumbersInput& in, Call& call);
+void list_sms_sandbox_phone_numbers_reply(const topic::DirectoryAnswer& answer, ReplyCall& call);
+Result<Next, ApiError> opt_in_phone_number(const model::OptInPhoneNumberInput& in, Call& call);
+Result<Next, ApiError> set_endpoint_attributes(const model::SetEndpointAttributesInput& in, Call& call);
+Result<Next, ApiError> set_platform_application_attributes(const model::SetPlatformApplicationAttributesInput& in, Call& call);
+Result<Next, ApiError> set_sms_attributes(const model::SetSMSAttributesInput& in, Call& call);
+Result<Next, ApiError> verify_sms_sandbox_phone_number(const model::VerifySMSSandboxPhoneNumberInput& in, Call& call);
+Result<Next, ApiError> get_sms_sandbox_account_status(const model::GetSMSSandboxAccountStatusInput& in, Call& call);
+Result<Next, ApiError> list_origination_numbers(const model::ListOriginationNumbersRequest& in, Call& call);
+
 }  // namespace fanfare::api::sns

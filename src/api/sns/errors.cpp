@@ -152,6 +152,28 @@ ApiError api_error(const engine::TopicError& error, const ReplyContext& context)
       return invalid_parameter(
           "MessageDeduplicationId",
           "The request includes MessageDeduplicationId parameter that is not valid for this topic type");
+    case Code::StatementExists: return invalid_parameter("Statement already exists");
+    case Code::ActionOutOfScope: return invalid_parameter("Policy statement action out of service scope!");
+  }
+  FANFARE_ASSERT(false, "an error outside its enumeration");
+  return {};
+}
+
+ApiError api_error(const topic::DirectoryError& error) {
+  using Code = topic::DirectoryError::Code;
+  switch (error.code) {
+    case Code::ApplicationDoesNotExist: return api_error(Error::NotFound, "PlatformApplication does not exist");
+    case Code::EndpointDoesNotExist: return api_error(Error::NotFound, "Endpoint does not exist");
+    case Code::EndpointExistsWithOtherAttributes:
+      return invalid_parameter(
+          "Token", fmt::format("Endpoint {} already exists with the same Token, but different attributes.", error.detail));
+    case Code::EndpointDisabled: return api_error(Error::EndpointDisabled, "Endpoint is disabled");
+    case Code::NoEndpointForTarget:
+      return invalid_parameter("TargetArn", "No endpoint found for the target arn specified");
+    case Code::NumberDoesNotExist:
+      return api_error(Error::ResourceNotFound, "The phone number is not in the SMS sandbox of this account");
+    case Code::NumberOptedOut: return api_error(Error::OptedOut, "The phone number has opted out of receiving messages");
+    case Code::WrongCode: return api_error(Error::Verification, "The one-time password is not the one that was sent");
   }
   FANFARE_ASSERT(false, "an error outside its enumeration");
   return {};

@@ -61,6 +61,7 @@ aws::ApiError must_not_be_null(std::string_view path);
 /// The one switch from the engine's refusals to AWS's errors. The context names the action, on which some texts depend,
 /// and as its subject the filter policy that was given.
 aws::ApiError api_error(const engine::TopicError& error, const ReplyContext& context);
+aws::ApiError api_error(const topic::DirectoryError& error);
 aws::ApiError api_error(const engine::AccessDenied& error, std::string_view principal_arn);
 
 }  // namespace fanfare::api::sns

@@ -98,6 +98,28 @@ void write_published(Output& out, const engine::Published& published, aws::Answe
   if (published.sequence_number) out.sequence_number = answer.arena.copy(published.sequence_number->str());
 }
 
+/// A message to a phone or a device: it is kept for whoever tests, and goes nowhere.
+Result<Next, ApiError> capture(const model::PublishInput& in, topic::DirectoryCommand::Action action,
+                               std::string_view target, Call& call) {
+  engine::OutgoingPublication publication;
+  std::uint64_t bytes = 0;
+  if (auto error = read_publication(in, false, call, publication, bytes)) return *std::move(error);
+  auto& use = call.request.emplace<engine::UseDirectory>();
+  use.publication = publication.content.publication->id;
+  auto& command = use.command;
+  command.action = action;
+  command.operation = "sns:Publish";
+  command.account = call.account;
+  command.region = call.region;
+  command.target = target;
+  auto* const pairs = call.arena.take_array<std::pair<std::string_view, std::string_view>>(3);
+  pairs[0] = {"message", in.message.view()};
+  pairs[1] = {"id", call.arena.copy(use.publication->str())};
+  pairs[2] = {"subject", in.subject.view()};
+  command.attributes = {pairs, in.subject.empty() ? std::size_t{2} : std::size_t{3}};
+  return Next::Engine;
+}
+
 std::optional<ApiError> check_batch(const wire::aws::List<model::PublishBatchRequestEntry>& entries) {
   if (entries.empty()) return api_error(Error::EmptyBatchRequest, "The batch request doesn't contain any entries.");
   if (entries.size() > 10) {
@@ -143,12 +165,11 @@ Result<Next, ApiError> publish(const model::PublishInput& in, Call& call) {
     if (!is_phone_number(number)) {
       return invalid_parameter("PhoneNumber", fmt::format("{} is not valid to publish to", number.substr(0, 64)));
     }
-    return aws::api_error(aws::CommonError::NotHereYet,
-                          "Publishing to phone numbers is not supported by this broker yet.");
+    return capture(in, topic::DirectoryCommand::Action::Capture, number, call);
   }
   const bool by_target = in.target_arn.has_value();
   if (by_target && in.target_arn.view().find(":endpoint/") != std::string_view::npos) {
-    return invalid_parameter("TargetArn", "No endpoint found for the target arn specified");
+    return capture(in, topic::DirectoryCommand::Action::CaptureForEndpoint, in.target_arn.view(), call);
   }
   auto key = topic_of(by_target ? in.target_arn : in.topic_arn, by_target ? "TargetArn" : "TopicArn", "topicArn", call);
   if (!key) return key.error();

@@ -5,6 +5,7 @@
 #include "api/sns/actions.h"
 #include "api/sns/errors.h"
 #include "api/sns/validate.h"
+#include "core/topic/delivery_policy.h"
 #include "wire/json/value.h"
 
 namespace fanfare::api::sns {
@@ -48,11 +49,18 @@ std::optional<ApiError> read_subscription_attribute(std::string_view name, std::
     change.value = *std::move(policy);
     return std::nullopt;
   }
-  if (name == "DeliveryPolicy" || name == "ReplayPolicy") {
+  if (name == "DeliveryPolicy") {
+    if (auto policy = topic::parse_delivery_policy(value, topic::PolicyLevel::Subscription); !policy) {
+      return refused(policy.error());
+    }
+    changes.delivery_policy = std::string(value);
+    return std::nullopt;
+  }
+  if (name == "ReplayPolicy") {
     if (const auto document = wire::json::parse(value); !value.empty() && (!document || !document->is_object())) {
       return refused(fmt::format("{}: failed to parse JSON.", name));
     }
-    (name == "DeliveryPolicy" ? changes.delivery_policy : changes.replay_policy) = std::string(value);
+    changes.replay_policy = std::string(value);
     return std::nullopt;
   }
   if (name == "SubscriptionRoleArn") {
@@ -95,6 +103,12 @@ void get_subscription_attributes_reply(const engine::SubscriptionDescription& de
   }
   if (settings.redrive_policy) add("RedrivePolicy", settings.redrive_policy->json());
   add_set("DeliveryPolicy", settings.delivery_policy);
+  if (summary.protocol == topic::DeliveryProtocol::Http || summary.protocol == topic::DeliveryProtocol::Https) {
+    add("EffectiveDeliveryPolicy",
+        topic::effective_policy_json(
+            topic::effective_policy(description.topic_settings->delivery_policy, settings.delivery_policy),
+            topic::PolicyLevel::Subscription));
+  }
   add_set("SubscriptionRoleArn", settings.subscription_role_arn);
   add_set("ReplayPolicy", settings.replay_policy);
   model::GetSubscriptionAttributesResponse out;

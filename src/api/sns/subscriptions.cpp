@@ -107,6 +107,7 @@ Result<Next, ApiError> subscribe(const model::SubscribeInput& in, Call& call) {
     }
   }
   command.fresh_uuid = topic::SubscriptionUuid{Uuid::from_random(call.secrets.bytes16())};
+  command.fresh_message = MessageId{Uuid::from_random(call.secrets.bytes16())};
   std::array<std::uint8_t, 32> token;
   call.secrets.fill(token);
   command.fresh_token = call.arena.copy(wire::digest::hex(wire::digest::bytes_of(token)));

@@ -9,29 +9,13 @@
 #include "api/sns/errors.h"
 #include "api/sns/validate.h"
 #include "core/queue/settings.h"
+#include "core/topic/delivery_policy.h"
+#include "policy/permissions.h"
 #include "wire/json/value.h"
 #include "wire/json/writer.h"
 
 namespace fanfare::api::sns {
 namespace {
-
-/// What a topic without a delivery policy of its own does; recorded from AWS.
-constexpr std::string_view kDefaultDeliveryPolicy =
-    R"({"http":{"defaultHealthyRetryPolicy":{"minDelayTarget":20,"maxDelayTarget":20,"numRetries":3,)"
-    R"("numMaxDelayRetries":0,"numNoDelayRetries":0,"numMinDelayRetries":0,)"
-    R"("backoffFunction":"linear"},"disableSubscriptionOverrides":false,)"
-    R"("defaultRequestPolicy":{"headerContentType":"text/plain; charset=UTF-8"}}})";
-
-/// The policy of a topic that was given none; recorded from AWS.
-std::string default_policy(std::string_view account, std::string_view arn) {
-  return fmt::format(
-      R"({{"Version":"2008-10-17","Id":"__default_policy_ID","Statement":[{{"Sid":"__default_statement_ID",)"
-      R"("Effect":"Allow","Principal":{{"AWS":"*"}},"Action":["SNS:GetTopicAttributes","SNS:SetTopicAttributes",)"
-      R"("SNS:AddPermission",)"
-      R"("SNS:RemovePermission","SNS:DeleteTopic","SNS:Subscribe","SNS:ListSubscriptionsByTopic","SNS:Publish"],)"
-      R"("Resource":"{}","Condition":{{"StringEquals":{{"AWS:SourceOwner":"{}"}}}}}}]}})",
-      arn, account);
-}
 
 /// HTTPSuccessFeedbackRoleArn, SQSFailureFeedbackRoleArn, LambdaSuccessFeedbackSampleRate, ...
 bool is_feedback(std::string_view name) {
@@ -82,7 +66,13 @@ std::optional<ApiError> read_topic_attribute(std::string_view name, std::string_
     changes.policy = std::string(value);
     return std::nullopt;
   }
-  if (name == "DeliveryPolicy") return read_document(name, value, changes.delivery_policy);
+  if (name == "DeliveryPolicy") {
+    if (auto policy = topic::parse_delivery_policy(value, topic::PolicyLevel::Topic); !policy) {
+      return invalid_parameter(policy.error());
+    }
+    changes.delivery_policy = std::string(value);
+    return std::nullopt;
+  }
   if (name == "ArchivePolicy") return read_document(name, value, changes.archive_policy);
   if (name == "DataProtectionPolicy") return read_document(name, value, changes.data_protection_policy);
   if (name == "KmsMasterKeyId") {
@@ -136,9 +126,10 @@ void get_topic_attributes_reply(const engine::TopicDescription& description, Rep
   add("TopicArn", arn);
   add("Owner", account);
   add("DisplayName", settings.display_name);
-  add("Policy", settings.policy.empty() ? default_policy(account, arn) : settings.policy);
+  add("Policy", settings.policy.empty() ? policy::default_topic_policy(arn, account) : settings.policy);
   add_set("DeliveryPolicy", settings.delivery_policy);
-  add("EffectiveDeliveryPolicy", settings.delivery_policy.empty() ? kDefaultDeliveryPolicy : settings.delivery_policy);
+  add("EffectiveDeliveryPolicy",
+      topic::effective_policy_json(topic::effective_policy(settings.delivery_policy, {}), topic::PolicyLevel::Topic));
   add("SubscriptionsConfirmed", call.answer.decimal(static_cast<std::int64_t>(description.subscriptions_confirmed)));
   add("SubscriptionsPending", call.answer.decimal(static_cast<std::int64_t>(description.subscriptions_pending)));
   add("SubscriptionsDeleted", call.answer.decimal(static_cast<std::int64_t>(description.subscriptions_deleted)));

@@ -22,6 +22,7 @@
 #include "base/time.h"
 #include "core/engine/commands.h"
 #include "core/queue/settings.h"
+#include "core/topic/directory.h"
 #include "core/topic/settings.h"
 
 namespace fanfare::engine {
@@ -216,6 +217,10 @@ inline FilterScope last_of(FilterScope) { return FilterScope::MessageBody; }
 inline DeliveryProtocol last_of(DeliveryProtocol) { return DeliveryProtocol::Firehose; }
 inline FifoThroughputScope last_of(FifoThroughputScope) { return FifoThroughputScope::MessageGroup; }
 
+template <class A>
+void fields(A& a, engine::Arg<A, DirectoryChange>& c) {
+  a(c.kind), a(c.owner), a(c.key), a(c.removed), a(c.attributes);
+}
 template <class A>
 void fields(A& a, engine::Arg<A, TopicKey>& k) {
   a(k.account), a(k.region), a(k.name);

@@ -23,6 +23,7 @@
 #include "core/message/content.h"
 #include "core/queue/names.h"
 #include "core/queue/settings.h"
+#include "core/topic/directory.h"
 #include "core/topic/filter_policy.h"
 #include "core/topic/names.h"
 #include "core/topic/settings.h"
@@ -264,6 +265,7 @@ struct Subscribe {
   topic::SubscriptionChanges attributes;
   topic::SubscriptionUuid fresh_uuid;  ///< randomness from the shell, used when a subscription is made
   std::string_view fresh_token;        ///< for protocols that must be confirmed; unguessable
+  MessageId fresh_message;             ///< of the confirmation that is sent to the endpoint
 };
 /// Reply: Subscribed. Errors: InvalidToken. [SNS ConfirmSubscription]
 struct ConfirmSubscription {
@@ -315,13 +317,43 @@ struct PublishBatch {
   std::span<const OutgoingPublication> publications;
 };
 
+/// Reply: Done. Errors: StatementExists, ActionOutOfScope, BadPolicy. [SNS AddPermission]
+struct AddTopicPermission {
+  TopicKeyView topic;
+  std::string_view label;
+  std::span<const std::string_view> accounts;
+  std::span<const std::string_view> actions;
+};
+/// Succeeds if there is no such statement. Reply: Done. [SNS RemovePermission]
+struct RemoveTopicPermission {
+  TopicKeyView topic;
+  std::string_view label;
+};
+
+/// Platform applications, endpoints, SMS bookkeeping and captured messages. Reply: topic::DirectoryAnswer or
+/// topic::DirectoryError; Published if `publication` is there.
+struct UseDirectory {
+  topic::DirectoryCommand command;
+  std::optional<PublicationId> publication;  ///< of a message to a phone or a device
+};
+
+/// A delivery out of an outbound queue (Engine::outbound_endpoints) has ended: it reached its endpoint, or the last try
+/// failed; then it goes to the subscription's dead-letter queue, if there is one. Reply: Done.
+struct SettleDelivery {
+  QueueKeyView queue;
+  ReceiptHandle handle;
+  bool delivered = false;
+  std::string_view detail;  ///< why not: "503", "timeout"
+};
+
 using Request = std::variant<
     SendMessage, ReceiveMessages, DeleteMessage, Publish, SendMessageBatch, DeleteMessageBatch, ChangeVisibility,
     ChangeVisibilityBatch, PublishBatch, CreateQueue, FindQueue, ListQueues, DeleteQueue, DescribeQueue, ChangeQueue,
     ListQueueTags, TagQueue, UntagQueue, PurgeQueue, ListDeadLetterSourceQueues, AddPermission, RemovePermission,
     StartMoveTask, CancelMoveTask, ListMoveTasks, CreateTopic, ListTopics, DeleteTopic,
     DescribeTopic, ChangeTopic, ListTopicTags, TagTopic, UntagTopic, Subscribe, ConfirmSubscription, Unsubscribe,
-    ListSubscriptions, ListSubscriptionsByTopic, DescribeSubscription, ChangeSubscription>;
+    ListSubscriptions, ListSubscriptionsByTopic, DescribeSubscription, ChangeSubscription, AddTopicPermission,
+    RemoveTopicPermission, UseDirectory, SettleDelivery>;
 
 // ---- Inputs -------------------------------------------------------------------------------------------------------
 
@@ -426,6 +458,8 @@ struct TopicError {
     MessageGroupIdMissing,         ///< a FIFO topic needs one
     DeduplicationIdMissing,
     DeduplicationIdOnStandardTopic,
+    StatementExists,               ///< AddPermission: the label is taken
+    ActionOutOfScope,              ///< AddPermission: no action of topics
   };
   Code code;
   std::string detail;
@@ -585,6 +619,7 @@ struct Subscribed {
 struct SubscriptionDescription {
   SubscriptionSummary summary;
   const topic::SubscriptionSettings* settings;
+  const topic::TopicSettings* topic_settings;
   std::string principal_arn;  ///< who subscribed
   bool confirmation_was_authenticated = false;
 };
@@ -592,6 +627,9 @@ struct SubscriptionDescription {
 struct Published {
   PublicationId id;
   std::optional<SequenceNumber> sequence_number;  ///< FIFO topics only
+  /// 1 or 2: some copy will be shown in an envelope that is signed in this version; 0: none will.
+  std::uint8_t signature_version = 0;
+  Timestamp published_at{};
 };
 struct BatchPublished {
   std::vector<std::variant<Published, TopicError>> results;
@@ -600,7 +638,7 @@ struct BatchPublished {
 using ReplyBody = std::variant<Done, MessageSent, MessagesReceived, BatchSent, BatchDone, Published, BatchPublished,
                                QueueError, TopicError, AccessDenied, Unavailable, QueueFound, QueueNames, QueueDescription,
                                Tags, MoveTaskStarted, MoveTaskCancelled, MoveTasks, TopicFound, TopicNames, TopicDescription, Subscriptions, Subscribed,
-                               SubscriptionDescription>;
+                               SubscriptionDescription, topic::DirectoryAnswer, topic::DirectoryError>;
 
 struct Reply {
   CallerId caller;

@@ -65,12 +65,16 @@ std::string_view name_of(FailedDelivery::Reason reason) {
     case Reason::MessageTooLong: return "MessageTooLong";
     case Reason::QueueTypeMismatch: return "QueueTypeMismatch";
     case Reason::TooManyAttributes: return "TooManyAttributes";
+    case Reason::EndpointFailed: return "EndpointFailed";
   }
   return "Unknown";
 }
 
 std::uint64_t Engine::failed_delivery_count() const { return core_->failed_delivery_count(); }
 std::vector<FailedDelivery> Engine::failed_deliveries() const { return core_->failed_deliveries(); }
+std::vector<OutboundEndpoint> Engine::outbound_endpoints() const { return core_->outbound_endpoints(); }
+std::uint64_t Engine::outbound_generation() const { return core_->outbound_generation(); }
+std::vector<topic::DirectoryEntry> Engine::captured_messages() const { return core_->captured_messages(); }
 std::size_t Engine::waiter_count() const { return core_->waiter_count(); }
 std::uint64_t Engine::resident_bytes() const { return core_->resident_bytes(); }
 Timestamp Engine::latest() const { return core_->latest(); }
@@ -326,6 +330,7 @@ void EngineCore::forget_size_ranges() {
 
 void EngineCore::visit_metrics(MetricsVisitor& visitor) const {
   for (const auto& [key, queue] : queue_names_) {
+    if (key.account == kOutboundAccount) continue;
     const queue::Counts counts = queue->messages.counts();
     visitor.queue(queue->key, {counts.visible, counts.in_flight, counts.delayed}, queue->messages.oldest_sent(),
                   queue->counters);

@@ -127,6 +127,7 @@ struct FailedDelivery {
     MessageTooLong,     ///< the copy, with its envelope, is longer than the queue takes
     TooManyAttributes,  ///< raw delivery of more than 10 message attributes
     QueueTypeMismatch,  ///< a FIFO queue behind a standard topic
+    EndpointFailed,     ///< an HTTP endpoint or mail server did not take it; `why` says how
   };
   Timestamp at;
   SubscriptionId subscription;
@@ -136,7 +137,27 @@ struct FailedDelivery {
   Reason reason;
   std::optional<policy::Decision> decision;  ///< with AccessDenied
   bool redriven = false;                     ///< went to the subscription's dead-letter queue
-  std::string why = {};                      ///< with AccessDenied: what the policy lacks, and what to write into it
+  /// With AccessDenied: what the policy lacks, and what to write into it. With EndpointFailed: what the last try said.
+  std::string why = {};
+};
+
+/// The account of outbound queues, which nobody outside can name: accounts have digits.
+constexpr std::string_view kOutboundAccount = "sns";
+
+/// A subscription whose messages leave the process: they wait in a queue of their own, with all that queues promise, until
+/// somebody receives them there, brings them to the endpoint and settles them (SettleDelivery). A message there without an
+/// envelope and without a publication is the confirmation; it has the attribute "Token".
+struct OutboundEndpoint {
+  QueueKey queue;
+  TopicKey topic;
+  topic::SubscriptionUuid subscription;
+  topic::DeliveryProtocol protocol = topic::DeliveryProtocol::Http;
+  std::string endpoint;
+  bool raw = false;
+  std::uint8_t signature_version = 1;
+  std::string topic_delivery_policy;
+  std::string delivery_policy;
+  std::string display_name;
 };
 
 /// "AccessDenied"; static text.
@@ -217,6 +238,11 @@ class Engine {
   [[nodiscard]] std::vector<FailedDelivery> failed_deliveries() const;
   /// How many there were since the engine was made.
   [[nodiscard]] std::uint64_t failed_delivery_count() const;
+  /// All subscriptions with an outbound queue, by age; outbound_generation() changes whenever this does.
+  [[nodiscard]] std::vector<OutboundEndpoint> outbound_endpoints() const;
+  [[nodiscard]] std::uint64_t outbound_generation() const;
+  /// The newest messages to phones, devices and mail boxes that were captured instead of delivered, oldest first.
+  [[nodiscard]] std::vector<topic::DirectoryEntry> captured_messages() const;
   /// Long polls that wait now.
   [[nodiscard]] std::size_t waiter_count() const;
   [[nodiscard]] std::uint64_t resident_bytes() const;

@@ -260,6 +260,7 @@ TopicState& EngineCore::insert_topic(std::unique_ptr<TopicState> topic) {
 
 void EngineCore::set_settings(TopicState& topic, const topic::TopicSettings& settings) {
   if (topic.settings.policy != settings.policy) topic.policy = parsed(settings.policy);
+  ++outbound_generation_;
   topic.settings = settings;
 }
 
@@ -279,6 +280,7 @@ void EngineCore::apply(const TopicChangedEvent& event) { set_settings(*topics_[e
 
 void EngineCore::apply(const TopicDeletedEvent& event) {
   TopicState& topic = *topics_[event.topic];
+  ++outbound_generation_;
   for (SubscriptionState* subscription : topic.subscriptions) {
     forget_names(*subscription);
     subscription->deleted = true;
@@ -300,6 +302,9 @@ SubscriptionState& EngineCore::insert_subscription(std::unique_ptr<SubscriptionS
   subscriptions_[number] = std::move(subscription);
   if (inserted.protocol == topic::DeliveryProtocol::Sqs) {
     if (const auto key = queue::parse_queue_arn(inserted.endpoint)) inserted.queue.emplace(*key);
+  } else if (is_outbound(inserted.protocol)) {
+    inserted.queue.emplace(AccountId{kOutboundAccount}, inserted.topic_key.region, QueueName{inserted.uuid.str()});
+    ++outbound_generation_;
   }
   if (!inserted.deleted) {
     topics_[inserted.topic.number]->subscriptions.push_back(&inserted);
@@ -315,6 +320,8 @@ void EngineCore::forget_names(const SubscriptionState& subscription) {
 }
 
 void EngineCore::set_settings(SubscriptionState& subscription, const topic::SubscriptionSettings& settings) {
+  take_out_of_index(subscription);
+  if (is_outbound(subscription.protocol)) ++outbound_generation_;
   const topic::SubscriptionSettings& before = subscription.settings;
   if (before.filter_policy != settings.filter_policy || before.filter_scope != settings.filter_scope) {
     subscription.filter.reset();
@@ -325,6 +332,22 @@ void EngineCore::set_settings(SubscriptionState& subscription, const topic::Subs
     }
   }
   subscription.settings = settings;
+  put_in_index(subscription);
+}
+
+void EngineCore::put_in_index(SubscriptionState& subscription) {
+  if (subscription.deleted || !subscription.token.empty()) return;
+  TopicState& topic = *topics_[subscription.topic.number];
+  if (subscription.filter) return topic.filtered.add(subscription.id.number, *subscription.filter);
+  const auto by_age = [](const SubscriptionState* a, const SubscriptionState* b) { return a->id < b->id; };
+  topic.unfiltered.insert(std::lower_bound(topic.unfiltered.begin(), topic.unfiltered.end(), &subscription, by_age), &subscription);
+}
+
+void EngineCore::take_out_of_index(SubscriptionState& subscription) {
+  if (subscription.deleted) return;
+  TopicState& topic = *topics_[subscription.topic.number];
+  topic.filtered.remove(subscription.id.number);
+  std::erase(topic.unfiltered, &subscription);
 }
 
 void EngineCore::apply(const SubscriptionCreatedEvent& event) {
@@ -350,6 +373,8 @@ void EngineCore::apply(const SubscriptionChangedEvent& event) {
 void EngineCore::apply(const SubscriptionDeletedEvent& event) {
   SubscriptionState& subscription = *subscription_by_number(event.subscription);
   TopicState& topic = *topics_[subscription.topic.number];
+  take_out_of_index(subscription);
+  if (is_outbound(subscription.protocol)) ++outbound_generation_;
   std::erase(topic.subscriptions, &subscription);
   ++topic.subscriptions_deleted;
   forget_names(subscription);
@@ -361,6 +386,13 @@ void EngineCore::apply(const SubscriptionConfirmedEvent& event) {
   SubscriptionState& subscription = *subscription_by_number(event.subscription);
   subscription.token.clear();
   subscription.authenticated = event.authenticated;
+  if (is_outbound(subscription.protocol)) ++outbound_generation_;
+  take_out_of_index(subscription);
+  put_in_index(subscription);
+}
+
+void EngineCore::apply(const DirectoryChangedEvent& event) {
+  for (const topic::DirectoryChange& change : event.changes) directory_.apply(change);
 }
 
 // ---- Replay -------------------------------------------------------------------------------------------------------------
@@ -398,6 +430,10 @@ bool EngineCore::replay_event(const DecodedRecord& record, LogPosition position)
           const std::uint32_t payload =
               references == 0 ? 0 : payloads_.add(position, record.content, content_bytes, references);
           apply(event, {content->group_id(), content->deduplication_id()}, *content->publication(), payload);
+        } else if constexpr (std::is_same_v<E, DirectoryChangedEvent>) {
+          for (const topic::DirectoryChange& change : event.changes)
+            if (change.kind < topic::DirectoryKind::Application) return false;
+          apply(event);
         } else if constexpr (std::is_same_v<E, TopicCreatedEvent>) {
           if (event.topic != topics_.size() || find_topic(event.key.view()) != nullptr) return false;
           if (!event.settings.policy.empty() && !policy::Policy::parse(event.settings.policy)) return false;

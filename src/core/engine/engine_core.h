@@ -6,6 +6,7 @@
 //   engine_moves.cpp     message move tasks
 //   engine_topics.cpp    commands on topics and subscriptions
 //   engine_publish.cpp   publish: filter, permission, delivery to queues
+//   engine_outbound.cpp  subscriptions whose messages leave the process; the directory
 //   engine_snapshot.cpp  snapshot, load, relocation, debug_state
 #pragma once
 
@@ -54,6 +55,9 @@ class EngineCore {
   void forget_size_ranges();
   [[nodiscard]] std::vector<FailedDelivery> failed_deliveries() const { return {failed_.begin(), failed_.end()}; }
   [[nodiscard]] std::uint64_t failed_delivery_count() const { return failed_count_; }
+  [[nodiscard]] std::vector<OutboundEndpoint> outbound_endpoints() const;
+  [[nodiscard]] std::vector<topic::DirectoryEntry> captured_messages() const;
+  [[nodiscard]] std::uint64_t outbound_generation() const { return outbound_generation_; }
   [[nodiscard]] std::size_t waiter_count() const { return waiters_.size(); }
   [[nodiscard]] std::uint64_t resident_bytes() const { return payloads_.resident_bytes(); }
   [[nodiscard]] Timestamp latest() const { return now_; }
@@ -101,6 +105,10 @@ class EngineCore {
   void run(const Caller& caller, const ChangeSubscription& command);
   void run(const Caller& caller, const Publish& command);
   void run(const Caller& caller, const PublishBatch& command);
+  void run(const Caller& caller, const AddTopicPermission& command);
+  void run(const Caller& caller, const RemoveTopicPermission& command);
+  void run(const Caller& caller, const UseDirectory& command);
+  void run(const Caller& caller, const SettleDelivery& command);
 
   void run(const Command& command);
   void run(const DeadlineCame&);
@@ -207,6 +215,15 @@ class EngineCore {
   /// What the policy of a queue says to a delivery for this topic.
   [[nodiscard]] policy::Decision may_deliver(const SubscriptionState& subscription, const TopicState& topic,
                                              const QueueState& queue) const;
+  void note_failure(FailedDelivery failed);
+  /// Keeps the publication for the phones and devices in `captures_`.
+  void capture(const TopicState& topic, const message::Content& content);
+  /// The subscription as publish() finds it: in the topic's index if it has a filter; nowhere until it is confirmed.
+  void put_in_index(SubscriptionState& subscription);
+  void take_out_of_index(SubscriptionState& subscription);
+  void create_outbound_queue(const TopicKeyView& topic, const topic::SubscriptionUuid& uuid);
+  void delete_outbound_queue(const SubscriptionState& subscription);
+  void send_confirmation(const SubscriptionState& subscription, const MessageId& id);
   void forget_names(const SubscriptionState& subscription);
   void forget_if_unused(SubscriptionState& subscription);
   void forget_if_unused(QueueState& queue);
@@ -237,6 +254,7 @@ class EngineCore {
   void apply(const SubscriptionDeletedEvent& event);
   void apply(const SubscriptionConfirmedEvent& event);
   void apply(const RelocatedEvent& event, LogPosition position);
+  void apply(const DirectoryChangedEvent& event);
   bool replay_event(const DecodedRecord& record, LogPosition position);
 
   QueueState& insert_queue(std::unique_ptr<QueueState> queue);
@@ -278,6 +296,8 @@ class EngineCore {
   std::unordered_map<std::string, SubscriptionState*> subscriptions_by_uuid_;      ///< live ones; the key is 16 bytes
   std::unordered_map<std::string, SubscriptionState*> subscriptions_by_endpoint_;  ///< live ones, see endpoint_key()
 
+  topic::Directory directory_;
+
   PayloadStore payloads_;
 
   // Transient.
@@ -296,6 +316,9 @@ class EngineCore {
   ReceivedEvent taken_;
   DeletedEvent deleted_;
   PublishedEvent published_;
+  std::vector<std::uint32_t> passed_;
+  std::vector<const SubscriptionState*> captures_;  ///< of the publication that is being decided: phones and devices
+  std::uint64_t outbound_generation_ = 0;
   std::deque<FailedDelivery> failed_;
   std::uint64_t failed_count_ = 0;
   struct RelocationCursor {

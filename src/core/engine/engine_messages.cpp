@@ -106,7 +106,11 @@ ReceivedMessage EngineCore::describe(const QueueState& queue, const queue::Entry
   message.sent_at = entry.sent_at;
   message.first_received_at = entry.first_received_at();
   message.sequence_number = entry.sequence;
-  if (entry.dead_letter_source != 0) message.dead_letter_source = &queue_by_number(entry.dead_letter_source)->key;
+  if (entry.dead_letter_source != 0) {
+    // What came out of an outbound queue has no source that anybody could name.
+    const QueueKey& source = queue_by_number(entry.dead_letter_source)->key;
+    if (source.account.str() != kOutboundAccount) message.dead_letter_source = &source;
+  }
   message.content = payloads_.content(entry.payload);
   message.position = payloads_.position(entry.payload);
   if (entry.envelope != 0) {

@@ -80,21 +80,24 @@ Published EngineCore::publish(TopicState& topic, const OutgoingPublication& publ
   published_.topic = topic.id.number;
   published_.deliveries.clear();
   topic::LazyBody body{content.body};
-  for (SubscriptionState* subscription : topic.subscriptions) {
-    if (!subscription->token.empty()) continue;
-    if (subscription->filter) {
-      const auto outcome = subscription->filter->matches(content.attributes, body);
-      switch (outcome) {
-        case topic::FilterOutcome::Passed: break;
-        case topic::FilterOutcome::NoMessageAttributes: ++topic.counters.filtered_no_attributes; break;
-        case topic::FilterOutcome::InvalidAttributes: ++topic.counters.filtered_invalid_attributes; break;
-        case topic::FilterOutcome::InvalidMessageBody: ++topic.counters.filtered_invalid_body; break;
-        case topic::FilterOutcome::Mismatch: ++topic.counters.filtered; break;
-      }
-      if (outcome != topic::FilterOutcome::Passed) continue;
-    }
+  captures_.clear();
+  passed_.clear();
+  if (topic.filtered.size() > 0) {
+    topic::FilterTally tally;
+    topic.filtered.match(content.attributes, body, passed_, tally);
+    topic.counters.filtered_no_attributes += tally.no_attributes;
+    topic.counters.filtered_invalid_attributes += tally.invalid_attributes;
+    topic.counters.filtered_invalid_body += tally.invalid_body;
+    topic.counters.filtered += tally.mismatch;
+  }
+  // Both lists by age, so that the order does not depend on who has a filter.
+  auto filtered = passed_.begin();
+  for (SubscriptionState* subscription : topic.unfiltered) {
+    for (; filtered != passed_.end() && *filtered < subscription->id.number; ++filtered)
+      deliver(topic, *subscriptions_[*filtered], content);
     deliver(topic, *subscription, content);
   }
+  for (; filtered != passed_.end(); ++filtered) deliver(topic, *subscriptions_[*filtered], content);
   // Without a receiver there is nothing to keep, but for a FIFO topic's number and the id that it now knows.
   if (!published_.deliveries.empty() || fifo) {
     const std::size_t start = outputs_->record_bytes.size();
@@ -107,7 +110,10 @@ Published EngineCore::publish(TopicState& topic, const OutgoingPublication& publ
     apply(published_, {content.group_id, content.deduplication_id}, *content.publication, payload);
     for (const auto& delivery : published_.deliveries) queue_by_number(delivery.queue)->planned = 0;
   }
-  Published published{content.publication->id, std::nullopt};
+  if (!captures_.empty()) capture(topic, content);
+  Published published{content.publication->id, std::nullopt, 0, now_};
+  const bool shown = std::any_of(published_.deliveries.begin(), published_.deliveries.end(), [](const auto& d) { return d.enveloped; });
+  if (shown && !fifo) published.signature_version = topic.settings.signature_version == 2 ? 2 : 1;
   if (fifo) published.sequence_number = SequenceNumber{content.publication->sequence_number};
   return published;
 }
@@ -123,6 +129,8 @@ QueueState* EngineCore::endpoint_of(const SubscriptionState& subscription) const
 policy::Decision EngineCore::may_deliver(const SubscriptionState& subscription, const TopicState& topic,
                                          const QueueState& queue) const {
   if (!options_.enforce_resource_policies) return {policy::Verdict::Allow, std::nullopt, false};
+  if (is_outbound(subscription.protocol) && queue.id.number == subscription.endpoint_number)
+    return {policy::Verdict::Allow, std::nullopt, false};
   // Without a policy even the owner's own topic is refused. [SNS sending to SQS queues]
   if (!queue.policy) return {};
   const bool is_endpoint = queue.id.number == subscription.endpoint_number;
@@ -177,7 +185,9 @@ std::optional<Reason> EngineCore::obstacle(const TopicState& topic, const Subscr
   const auto limit = static_cast<std::uint64_t>(queue->settings.maximum_message_size.count());
   std::uint64_t bytes = message::counted_bytes(content);
   if (subscription.settings.raw_delivery) {
-    if (content.attributes.size() > kRawAttributesMax) return Reason::TooManyAttributes;
+    // Raw to an HTTP endpoint there are none.
+    if (content.attributes.size() > kRawAttributesMax && subscription.protocol == topic::DeliveryProtocol::Sqs)
+      return Reason::TooManyAttributes;
   } else if (bytes * 6 + kSignatureBytesMax * 2 > limit) {  // every byte may need six when it is escaped
     bytes = topic::envelope_bytes(content, {topic.arn, {}, topic::EnvelopeSignature{}}) + kSignatureBytesMax;
   }
@@ -192,11 +202,15 @@ void EngineCore::add_delivery(SubscriptionState& subscription, QueueState& queue
 }
 
 void EngineCore::deliver(TopicState& topic, SubscriptionState& subscription, const message::Content& content) {
+  if (is_captured(subscription.protocol)) {
+    captures_.push_back(&subscription);
+    return;
+  }
   std::optional<policy::Decision> decision;
   QueueState* queue = endpoint_of(subscription);
   const auto reason = obstacle(topic, subscription, queue, content, decision);
   if (!reason) {
-    ++topic.counters.delivered;
+    if (!is_outbound(subscription.protocol)) ++topic.counters.delivered;  // else when it has reached its endpoint
     // A FIFO queue that has accepted this id already keeps the first.
     const ContentKeys keys{content.group_id, content.deduplication_id};
     const bool known =
@@ -227,6 +241,10 @@ void EngineCore::deliver(TopicState& topic, SubscriptionState& subscription, con
     if (failed.redriven) add_delivery(subscription, *dead_letter_queue, true);
     ++(failed.redriven ? topic.counters.redriven : topic.counters.redrive_failed);
   }
+  note_failure(std::move(failed));
+}
+
+void EngineCore::note_failure(FailedDelivery failed) {
   failed_.push_back(std::move(failed));
   ++failed_count_;
   if (failed_.size() > kFailedKept) failed_.pop_front();

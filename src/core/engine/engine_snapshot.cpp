@@ -1,7 +1,7 @@
 // The state as a whole: snapshot and load, relocation of contents, and the state as text.
 //
 // A snapshot is a row of sections. Each begins with u8 version = 2 and u8 kind; the rest is the fields of the struct of that
-// name below, as archive.h writes them. Order: Head, queues, topics, subscriptions, duplicates, payloads, for each queue its
+// name below, as archive.h writes them. Order: Head, queues, topics, subscriptions, directory, duplicates, payloads, for each queue its
 // groups (FIFO) and entries, End.
 #include <fmt/format.h>
 
@@ -25,12 +25,13 @@ constexpr std::size_t kPayloadsPerSection = 65'536;
 constexpr std::size_t kEntriesPerSection = 8'192;
 constexpr std::size_t kDuplicatesPerSection = 16'384;
 constexpr std::size_t kGroupsPerSection = 8'192;
+constexpr std::size_t kDirectoryPerSection = 512;
 constexpr std::size_t kRelocationLooksAt = 4'096;  // a few tenths of a millisecond
 
 /// Numbers are durable: never change or reuse one.
 enum class SectionKind : std::uint8_t { Head = 1, Queue = 2, Topic = 3, Subscription = 4, Payloads = 5, Entries = 6, End = 7,
-                                        Groups = 8, Duplicates = 9 };
-SectionKind last_of(SectionKind) { return SectionKind::Duplicates; }
+                                        Groups = 8, Duplicates = 9, Directory = 10 };
+SectionKind last_of(SectionKind) { return SectionKind::Directory; }
 
 struct HeadImage {
   std::uint64_t log_end = 0;
@@ -98,6 +99,14 @@ void fields(A& a, Arg<A, SubscriptionImage>& s) {
   a(s.created_at), a(s.settings), a(s.token), a(s.authenticated), a(s.deleted);
 }
 
+/// Entries of the directory, as changes that make an empty one equal to it.
+struct DirectoryImage {
+  std::vector<topic::DirectoryChange> entries;
+};
+template <class A>
+void fields(A& a, Arg<A, DirectoryImage>& d) {
+  a(d.entries);
+}
 struct PayloadImage {
   std::uint64_t position = 0;
   std::uint32_t bytes = 0;
@@ -220,6 +229,15 @@ void EngineCore::snapshot(const std::function<void(std::string_view)>& write) co
                                     s->principal, s->created_at, s->settings, s->token, s->authenticated, s->deleted},
                   write);
   }
+
+  DirectoryImage directory;
+  directory_.for_each([&](const topic::DirectoryChange& entry) {
+    directory.entries.push_back(entry);
+    if (directory.entries.size() < kDirectoryPerSection) return;
+    write_section(SectionKind::Directory, directory, write);
+    directory.entries.clear();
+  });
+  if (!directory.entries.empty()) write_section(SectionKind::Directory, directory, write);
 
   const auto write_duplicates = [&](DuplicatesImage image, const message::DeduplicationWindow& window) {
     window.for_each(now_, [&](const auto& key, const auto& accepted) {
@@ -377,6 +395,15 @@ bool EngineCore::load_section(std::string_view section, Loading& loading) {
       if (!read_image(reader, image)) return false;
       for (const auto& [position, bytes] : image.payloads)
         payloads.push_back(payloads_.add(LogPosition{position}, {}, bytes, 1));
+      return true;
+    }
+    case SectionKind::Directory: {
+      DirectoryImage image;
+      if (!read_image(reader, image)) return false;
+      for (const topic::DirectoryChange& entry : image.entries) {
+        if (entry.removed || entry.kind < topic::DirectoryKind::Application) return false;
+        directory_.apply(entry);
+      }
       return true;
     }
     case SectionKind::Groups: {
@@ -617,6 +644,11 @@ std::string EngineCore::debug_state() const {
     text += "  settings ";
     settings_of(s->settings);
   }
+  directory_.for_each([&](const topic::DirectoryChange& entry) {
+    fmt::format_to(out, "directory {} {} {}", static_cast<int>(entry.kind), entry.owner, entry.key);
+    for (const auto& [name, value] : entry.attributes) fmt::format_to(out, " {}={}", name, value);
+    text.push_back('\n');
+  });
   for (const auto& [key, at] : deleted_queues_) fmt::format_to(out, "deleted {} at {}\n", key.arn().str(), unix_ms(at));
   return text;
 }

@@ -10,6 +10,7 @@ namespace {
 using Code = TopicError::Code;
 
 constexpr std::size_t kTagsMax = 50;
+constexpr std::chrono::hours kTokenValidFor{48};  // [SNS ConfirmSubscription]
 
 TopicError error(Code code, std::string detail = {}) { return {code, std::move(detail), std::nullopt}; }
 
@@ -93,6 +94,7 @@ void EngineCore::run(const Caller& caller, const DeleteTopic& command) {
   const TopicState* topic = find_topic(command.topic);
   if (topic == nullptr) return reply(caller.id, Done{});
   if (refused(caller, "sns:DeleteTopic", *topic)) return;
+  for (const SubscriptionState* subscription : topic->subscriptions) delete_outbound_queue(*subscription);
   record(TopicDeletedEvent{topic->id.number});
   reply_when_durable(caller.id, Done{});
 }
@@ -187,27 +189,34 @@ std::optional<TopicError> EngineCore::check_subscription(const TopicState& topic
 void EngineCore::run(const Caller& caller, const Subscribe& command) {
   TopicState* topic = topic_for(caller, command.topic, "sns:Subscribe");
   if (topic == nullptr) return;
-  if (command.protocol != topic::DeliveryProtocol::Sqs) {
+  const bool to_queue = command.protocol == topic::DeliveryProtocol::Sqs;
+  const bool outbound = is_outbound(command.protocol);
+  if (!to_queue && (topic->settings.fifo || (!outbound && !is_captured(command.protocol)))) {
     return reply(caller.id, error(topic->settings.fifo ? Code::ProtocolOnFifoTopic : Code::ProtocolNotSupported,
                                   std::string{topic::text_of(command.protocol)}));
   }
-  const auto queue_key = queue::parse_queue_arn(command.endpoint);
-  if (!queue_key) return reply(caller.id, error(Code::InvalidEndpoint));
-  if (queue::is_fifo_name(queue_key->name) && !topic->settings.fifo)
-    return reply(caller.id, error(Code::FifoQueueOnStandardTopic));
+  const auto queue_key = to_queue ? queue::parse_queue_arn(command.endpoint) : std::nullopt;
+  if (to_queue) {
+    if (!queue_key) return reply(caller.id, error(Code::InvalidEndpoint));
+    if (queue::is_fifo_name(queue_key->name) && !topic->settings.fifo)
+      return reply(caller.id, error(Code::FifoQueueOnStandardTopic));
+  }
 
   const auto existing = subscriptions_by_endpoint_.find(endpoint_key(topic->id, command.protocol, command.endpoint));
   if (existing != subscriptions_by_endpoint_.end()) {
     const SubscriptionState& subscription = *existing->second;
     if (topic::first_difference(subscription.settings, command.attributes))
       return reply(caller.id, error(Code::SubscriptionExistsWithOtherAttributes));
+    // Asked for again, the confirmation goes out again.
+    if (outbound && !subscription.token.empty() && !storage_full_) send_confirmation(subscription, command.fresh_message);
     return reply_when_durable(caller.id, Subscribed{topic->key, subscription.uuid, !subscription.token.empty()});
   }
   topic::SubscriptionSettings settings = topic::with_changes({}, command.attributes);
   if (auto bad = check_subscription(*topic, command.protocol, settings)) return reply(caller.id, std::move(*bad));
   if (refused_by_storage(caller)) return;
   // Whoever owns the queue needs no confirmation; anybody else's request must be confirmed by its owner.
-  const bool confirmed = queue_key->account == caller.principal.account;
+  const bool confirmed = to_queue ? queue_key->account == caller.principal.account : !outbound;
+  if (outbound) create_outbound_queue(command.topic, command.fresh_uuid);
   SubscriptionCreatedEvent event;
   event.subscription = static_cast<std::uint32_t>(subscriptions_.size());
   event.topic = topic->id.number;
@@ -220,6 +229,7 @@ void EngineCore::run(const Caller& caller, const Subscribe& command) {
   event.authenticated = confirmed;
   event.settings = std::move(settings);
   record(event);
+  if (outbound) send_confirmation(*subscription_by_number(event.subscription), command.fresh_message);
   reply_when_durable(caller.id, Subscribed{topic->key, command.fresh_uuid, !event.token.empty()});
 }
 
@@ -230,7 +240,8 @@ void EngineCore::run(const Caller& caller, const ConfirmSubscription& command) {
   const auto found = std::find_if(topic->subscriptions.begin(), topic->subscriptions.end(), [&](const auto* subscription) {
     return !subscription->token.empty() && subscription->token == command.token;
   });
-  if (found == topic->subscriptions.end()) return reply(caller.id, error(Code::InvalidToken));
+  if (found == topic->subscriptions.end() || (*found)->created_at + kTokenValidFor <= now_)
+    return reply(caller.id, error(Code::InvalidToken));
   const topic::SubscriptionUuid uuid = (*found)->uuid;
   record(SubscriptionConfirmedEvent{(*found)->id.number, command.authenticate_on_unsubscribe});
   reply_when_durable(caller.id, Subscribed{topic->key, uuid, false});
@@ -242,6 +253,7 @@ void EngineCore::run(const Caller& caller, const Unsubscribe& command) {
   // The owner of the subscription may leave, and the owner of the topic may send away.
   const TopicState& topic = *topics_[subscription->topic.number];
   if (caller.principal.account != subscription->owner && refused(caller, "sns:Unsubscribe", topic, true)) return;
+  delete_outbound_queue(*subscription);
   record(SubscriptionDeletedEvent{subscription->id.number});
   reply_when_durable(caller.id, Done{});
 }
@@ -286,7 +298,7 @@ void EngineCore::run(const Caller& caller, const DescribeSubscription& command) 
   if (subscription == nullptr) return reply(caller.id, error(Code::SubscriptionDoesNotExist));
   const TopicState& topic = *topics_[subscription->topic.number];
   if (caller.principal.account != subscription->owner && refused(caller, "sns:GetSubscriptionAttributes", topic, true)) return;
-  reply(caller.id, SubscriptionDescription{summary_of(*subscription), &subscription->settings, subscription->principal,
+  reply(caller.id, SubscriptionDescription{summary_of(*subscription), &subscription->settings, &topic.settings, subscription->principal,
                                            subscription->authenticated});
 }
 

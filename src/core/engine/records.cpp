@@ -120,6 +120,10 @@ template <class A>
 void fields(A& a, Arg<A, RelocatedEvent>& e) {
   a(e.queue), a(e.sequence);
 }
+template <class A>
+void fields(A& a, Arg<A, DirectoryChangedEvent>& e) {
+  a(e.changes);
+}
 
 namespace {
 
@@ -150,6 +154,7 @@ constexpr RecordKind kind_of() {
   else if constexpr (std::is_same_v<E, SubscriptionDeletedEvent>) return K::SubscriptionDeleted;
   else if constexpr (std::is_same_v<E, SubscriptionConfirmedEvent>) return K::SubscriptionConfirmed;
   else if constexpr (std::is_same_v<E, RelocatedEvent>) return K::Relocated;
+  else if constexpr (std::is_same_v<E, DirectoryChangedEvent>) return K::DirectoryChanged;
 }
 
 template <class E>
@@ -218,6 +223,7 @@ template void encode_record(const SubscriptionCreatedEvent&, Timestamp, std::str
 template void encode_record(const SubscriptionChangedEvent&, Timestamp, std::string_view, std::string&);
 template void encode_record(const SubscriptionDeletedEvent&, Timestamp, std::string_view, std::string&);
 template void encode_record(const SubscriptionConfirmedEvent&, Timestamp, std::string_view, std::string&);
+template void encode_record(const DirectoryChangedEvent&, Timestamp, std::string_view, std::string&);
 template void encode_record(const RelocatedEvent&, Timestamp, std::string_view, std::string&);
 template std::string_view encode_record_with(const SentEvent&, Timestamp, const message::Content&, std::string&);
 template std::string_view encode_record_with(const PublishedEvent&, Timestamp, const message::Content&, std::string&);

@@ -26,6 +26,7 @@
 #include "core/message/content.h"
 #include "core/queue/names.h"
 #include "core/queue/settings.h"
+#include "core/topic/directory.h"
 #include "core/topic/names.h"
 #include "core/topic/settings.h"
 
@@ -57,6 +58,7 @@ enum class RecordKind : std::uint8_t {
   SubscriptionDeleted = 38,
   SubscriptionConfirmed = 39,
   Relocated = 48,
+  DirectoryChanged = 56,
 };
 
 constexpr std::size_t kRecordHeaderBytes = 16;
@@ -221,12 +223,17 @@ struct RelocatedEvent {
   std::uint64_t sequence = 0;
 };
 
+/// Entries of the directory are from now on as these say.
+struct DirectoryChangedEvent {
+  std::vector<topic::DirectoryChange> changes;
+};
+
 using Event = std::variant<SentEvent, PublishedEvent, ReceivedEvent, DeletedEvent, VisibilityChangedEvent,
                            DeadLetteredEvent, MessageMovedEvent, UndeliveredEvent, MoveTaskStartedEvent, MoveTaskEndedEvent,
                            QueueCreatedEvent, QueueChangedEvent, QueueDeletedEvent,
                            QueuePurgedEvent, QueueTaggedEvent, TopicCreatedEvent, TopicChangedEvent, TopicDeletedEvent,
                            TopicTaggedEvent, SubscriptionCreatedEvent, SubscriptionChangedEvent, SubscriptionDeletedEvent,
-                           SubscriptionConfirmedEvent, RelocatedEvent>;
+                           SubscriptionConfirmedEvent, RelocatedEvent, DirectoryChangedEvent>;
 
 /// Appends the record of an event, a member of Event. `content`: message::encode's bytes, for the kinds that carry one.
 template <class OneEvent>

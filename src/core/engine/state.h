@@ -20,6 +20,7 @@
 #include "core/engine/commands.h"
 #include "core/engine/engine.h"
 #include "core/queue/queue.h"
+#include "core/topic/filter_index.h"
 #include "core/topic/filter_policy.h"
 #include "policy/policy.h"
 
@@ -116,7 +117,7 @@ struct SubscriptionState {
   std::string endpoint;
   std::string owner;
   std::string principal;
-  std::optional<QueueKey> queue;  ///< endpoint of an sqs subscription, parsed
+  std::optional<QueueKey> queue;  ///< of an sqs subscription the endpoint, of one that leaves the process its outbound queue
   Timestamp created_at{};
 
   topic::SubscriptionSettings settings;
@@ -153,7 +154,21 @@ struct TopicState {
 
   // Transient.
   TopicCounters counters;
+  // What subscriptions are, as a publication asks: confirmed ones only.
+  topic::FilterIndex filtered;
+  std::vector<SubscriptionState*> unfiltered;  ///< by age
 };
+
+/// Whether messages of this protocol leave the process, and so wait in an outbound queue.
+constexpr bool is_outbound(topic::DeliveryProtocol protocol) {
+  using topic::DeliveryProtocol;
+  return protocol == DeliveryProtocol::Http || protocol == DeliveryProtocol::Https || protocol == DeliveryProtocol::Email ||
+         protocol == DeliveryProtocol::EmailJson;
+}
+/// Whether they go to a phone or a device: they are captured.
+constexpr bool is_captured(topic::DeliveryProtocol protocol) {
+  return protocol == topic::DeliveryProtocol::Sms || protocol == topic::DeliveryProtocol::Application;
+}
 
 /// What a topic has at most one subscription for.
 inline std::string endpoint_key(TopicId topic, topic::DeliveryProtocol protocol, std::string_view endpoint) {

@@ -61,6 +61,21 @@ void write(std::string_view body, const message::PublicationFields& publication,
   writer.end_object();
 }
 
+std::string signed_text(std::string_view body, const message::PublicationFields& publication, std::string_view topic_arn) {
+  std::string text;
+  const auto add = [&](std::string_view name, std::string_view value) {
+    text.append(name).push_back('\n');
+    text.append(value).push_back('\n');
+  };
+  add("Message", body);
+  add("MessageId", publication.id.str());
+  if (!publication.subject.empty()) add("Subject", publication.subject);
+  add("Timestamp", iso8601(publication.published_at));
+  add("TopicArn", topic_arn);
+  add("Type", "Notification");
+  return text;
+}
+
 }  // namespace
 
 void append_envelope(const message::ContentView& content, const EnvelopeFields& fields, std::string& out) {
@@ -84,18 +99,12 @@ std::uint64_t envelope_bytes(const message::Content& content, const EnvelopeFiel
 
 std::string string_to_sign(const message::ContentView& content, std::string_view topic_arn) {
   FANFARE_ASSERT(content.publication().has_value());
-  std::string text;
-  const auto add = [&](std::string_view name, std::string_view value) {
-    text.append(name).push_back('\n');
-    text.append(value).push_back('\n');
-  };
-  add("Message", content.body());
-  add("MessageId", content.publication()->id.str());
-  if (!content.publication()->subject.empty()) add("Subject", content.publication()->subject);
-  add("Timestamp", iso8601(content.publication()->published_at));
-  add("TopicArn", topic_arn);
-  add("Type", "Notification");
-  return text;
+  return signed_text(content.body(), *content.publication(), topic_arn);
+}
+
+std::string string_to_sign(const message::Content& content, std::string_view topic_arn) {
+  FANFARE_ASSERT(content.publication.has_value());
+  return signed_text(content.body, *content.publication, topic_arn);
 }
 
 }  // namespace fanfare::topic

@@ -38,5 +38,7 @@ std::uint64_t envelope_bytes(const message::Content& content, const EnvelopeFiel
 
 /// What is signed: `Name\nValue\n` for Message, MessageId, Subject (if any), Timestamp, TopicArn and Type. [SNS signatures]
 std::string string_to_sign(const message::ContentView& content, std::string_view topic_arn);
+/// The same of a content that is not encoded yet.
+std::string string_to_sign(const message::Content& content, std::string_view topic_arn);
 
 }  // namespace fanfare::topic

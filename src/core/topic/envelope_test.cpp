@@ -1,5 +1,7 @@
 #include "core/topic/envelope.h"
 
+#include "core/topic/envelope_confirmation.h"
+
 #include <gtest/gtest.h>
 
 namespace fanfare::topic {
@@ -47,6 +49,19 @@ TEST(Envelope, OfAFifoTopicHasASequenceNumberAndNoSignature) {
   EXPECT_EQ(envelope(content, fields),
             R"({"Type":"Notification","MessageId":"8f2c1d0e-5a63-4f7e-9c1b-2d3e4f506172","SequenceNumber":"10000000000000000000",)"
             R"("TopicArn":"arn:aws:sns:us-east-1:000000000000:t.fifo","Message":"hello\n","Timestamp":"2025-11-30T10:53:20.123Z"})");
+}
+
+TEST(Confirmation, HasAwsKeysInAwsOrder) {
+  const std::string text = confirmation_text("arn:t");
+  const Confirmation kept{"m", "t", "arn:t", text, "http://h/?x", "2025-11-30T10:53:20.123Z"};
+  std::string out;
+  append_confirmation(kept, {"1", "c2ln", "http://h/c.pem", {}}, out);
+  EXPECT_EQ(out, R"({"Type":"SubscriptionConfirmation","MessageId":"m","Token":"t","TopicArn":"arn:t",)"
+                 R"("Message":"You have chosen to subscribe to the topic arn:t.\nTo confirm the subscription, visit the )"
+                 R"(SubscribeURL included in this message.","SubscribeURL":"http://h/?x","Timestamp":"2025-11-30T10:53:20.123Z",)"
+                 R"("SignatureVersion":"1","Signature":"c2ln","SigningCertURL":"http://h/c.pem"})");
+  EXPECT_EQ(string_to_sign(kept), "Message\n" + text + "\nMessageId\nm\nSubscribeURL\nhttp://h/?x\nTimestamp\n"
+                                  "2025-11-30T10:53:20.123Z\nToken\nt\nTopicArn\narn:t\nType\nSubscriptionConfirmation\n");
 }
 
 TEST(StringToSign, NamesEachPartOnItsLine) {
