@@ -26,8 +26,7 @@ class Bench:
         self.single = []   # (what, value, unit) of the list below it
 
     def timed(self, connections=64):
-        seconds = 0.4 if self.short else self.options.seconds
-        return ["--connections", connections, "--duration", "%dms" % (seconds * 1000), "--warm-up", "100ms" if self.short else "500ms"]
+        return ["--connections", connections, "--duration", "%dms" % (self.options.seconds * 1000), "--warm-up", "100ms" if self.short else "500ms"]
 
     def take_turns(self, name, servers, workload, flags, step, floor=None):
         """One line a server; `floor` is the server whose CPU a request the others are compared with."""
@@ -38,7 +37,6 @@ class Bench:
                 for row in self.tool.run(workload, *flags, server=server):
                     if row["step"].startswith(step):
                         rows[server.name].append(row)
-        ratios = None
         for server in servers:
             mine = rows[server.name]
             line = {"rate": median(row["messages"] / row["seconds"] for row in mine),
@@ -94,7 +92,7 @@ class Bench:
                                 "p50": row["latency_us"]["p50"] / 1000, "p99": row["latency_us"]["p99"] / 1000}))
         self.single.append(("FIFO: rate with %d waiting, of that with 100" % waiting, rows[1]["messages"] / rows[1]["seconds"] / (rows[0]["messages"] / rows[0]["seconds"]), ""))
 
-    def idle(self, nothing):
+    def idle(self):
         connections, seconds = (200, "1s") if self.short else (10_000, "22s")
         print("idle long polls", file=sys.stderr, flush=True)
         server = load.start_fanfare(self.options.fanfare, self.folder, name="fanfare idle", threads=self.options.threads)
@@ -171,7 +169,7 @@ class Bench:
             for server in [nginx, *servers]:
                 server.stop()
         if "idle" in wanted:
-            self.idle(None)
+            self.idle()
         if "restart" in wanted:
             self.restart()
         if "backlog" in wanted:
@@ -213,7 +211,7 @@ def main():
     options = parser.parse_args()
     options.parts = options.parts.split(",")
     if options.short:
-        options.rounds = 1
+        options.rounds, options.seconds = 1, 0.4
     folder = tempfile.mkdtemp(prefix="fanfare-bench-")
     os.chmod(folder, 0o755)
     try:
