@@ -27,7 +27,7 @@ ELASTICMQ, LOCALSTACK, MOTO, GOAWS, FAUXQS, NODE = "1.7.1", "4.14.0", "5.2.5", "
 
 
 def run(*command, folder=None, environment=None):
-    done = subprocess.run(command, cwd=folder, env=dict(os.environ, **(environment or {})), capture_output=True, text=True, timeout=900)
+    done = subprocess.run(command, cwd=folder, env=dict(os.environ, **(environment or {})), capture_output=True, text=True, timeout=2400)
     if done.returncode != 0:
         raise RuntimeError("%s: %s" % (command[0], (done.stderr.strip() or done.stdout.strip()).split("\n")[-1][-300:]))
     return done.stdout

@@ -68,9 +68,11 @@ TEST_F(WorkloadTest, AnOpenLoopSendsAtItsRate) {
   o.threads = 2;
   o.warm_up = 0ms;
   o.duration = 300ms;
+  const Instant begin = std::chrono::steady_clock::now();
   const auto rows = run(Workload::Send, o);
-  // The rate is the most; a machine that is busy with other things may do less.
-  EXPECT_LE(rows[0].tally.requests, 500 * rows[0].seconds + 4 + 1);
+  const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+  // No more than were due since the beginning, one of each thread at once; a busy machine may do less.
+  EXPECT_LE(rows[0].tally.requests, 500 * seconds + 2);
   EXPECT_GT(rows[0].tally.requests, 0u);
 }
 

@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <malloc.h>
 #include <signal.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
@@ -372,9 +373,20 @@ int run(const ServeOptions& options, const sigset_t& signals, Log& log) {
   return kClean;
 }
 
+/// One heap for all threads, which grows by the MiB. In the C library's heaps of single threads, growth is one call of
+/// mprotect a page: measured, 15 in a hundred messages that stay. What is large comes from the heap, too, instead of being
+/// mapped and unmapped for each request. [mallopt(3)]
+void set_up_memory() {
+  mallopt(M_ARENA_MAX, 1);
+  mallopt(M_TOP_PAD, 1 << 20);
+  mallopt(M_TRIM_THRESHOLD, 16 << 20);
+  mallopt(M_MMAP_THRESHOLD, 4 << 20);
+}
+
 }  // namespace
 
 int serve(const ServeOptions& options) {
+  set_up_memory();
   const sigset_t signals = block_signals();
   Log log;
   try {
