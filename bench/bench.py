@@ -5,6 +5,7 @@ requests per second say less than CPU per request; the ratio to nginx in the sam
 which the servers take turns. Signed loads have their signatures checked: the server knows the secret of the access key.
 """
 import argparse
+import json
 import os
 import shutil
 import statistics
@@ -147,12 +148,13 @@ class Bench:
 
     def disk(self):
         for size in (512, 4096, 65536):
-            row = self.tool.run("disk", "--dir", self.folder, "--body", size, "--duration", "200ms" if self.short else "2s")[0]
+            row = self.tool.run("disk", "--dir", self.folder, "--body", size, "--duration", "200ms" if self.short else "1s")[0]
             self.single.append(("floor: write %d + fdatasync, one after the other, p50" % size, row["latency_us"]["p50"] / 1000, "ms"))
 
     def run(self):
         began = load.conditions()
-        self.disk()
+        if "send" in self.options.parts:
+            self.disk()
         nginx = load.start_nginx(self.folder)
         servers = []
         try:
@@ -182,6 +184,24 @@ def median(values):
     return statistics.median(values) if values else None
 
 
+def collect(bench, began):
+    """With --collect: the parts of several runs as one."""
+    path = bench.options.collect
+    if not path:
+        return began
+    kept = {"began": [], "lines": [], "single": []}
+    if os.path.exists(path):
+        with open(path) as earlier:
+            kept = json.load(earlier)
+    kept["began"].append("%s (%s)" % (began, ",".join(bench.options.parts)))
+    kept["lines"] += bench.lines
+    kept["single"] += bench.single
+    with open(path, "w") as out:
+        json.dump(kept, out)
+    bench.lines, bench.single = kept["lines"], kept["single"]
+    return "; ".join(kept["began"])
+
+
 def render(bench, began):
     options = bench.options
     text = ("# The broker, and the floors of the day\n\nDate %s, %s. `fanfare serve --threads %d`, synchronous durability, policies on; load: `fanfare bench`, "
@@ -208,6 +228,7 @@ def main():
     parser.add_argument("--backlog", type=int, default=1_000_000, help="waiting messages of the backlog (10,000,000 take some 15 GB of disk)")
     parser.add_argument("--short", action="store_true", help="a run of seconds that only shows that everything works")
     parser.add_argument("--results", help="write the table to this .md file, and a chart beside it")
+    parser.add_argument("--collect", help="keep what is measured in this file as well, and tell with it what earlier runs (of other parts) kept there")
     options = parser.parse_args()
     options.parts = options.parts.split(",")
     if options.short:
@@ -219,6 +240,7 @@ def main():
         began = bench.run()
     finally:
         shutil.rmtree(folder, ignore_errors=True)
+    began = collect(bench, began)
     text = render(bench, began)
     print(text)
     if options.results:

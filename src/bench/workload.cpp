@@ -297,7 +297,7 @@ class Run {
     take("backlog, end", fill(url, sample));
     const double after = resident_mib();
     if (!o_.processes.empty()) {
-      rows.back().further.emplace_back("messages", static_cast<double>(messages));
+      rows.back().further.emplace_back("waiting_messages", static_cast<double>(messages));
       rows.back().further.emplace_back("resident_mib_before", before);
       rows.back().further.emplace_back("resident_mib", after);
       rows.back().further.emplace_back("bytes_a_message", (after - before) * kMiB / static_cast<double>(messages));
