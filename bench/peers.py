@@ -224,9 +224,9 @@ def main():
     try:
         for number in range(options.rounds):
             # One server at a time, so that an idle neighbour's housekeeping is not measured; the rounds interleave them.
-            starts = [("fanfare durable", lambda: load.start_fanfare(tool.program, scratch, name="fanfare durable")),
-                      ("fanfare in memory", lambda: load.start_fanfare(tool.program, scratch, name="fanfare in memory", arguments=["--memory"]))]
+            starts = [("fanfare durable", lambda: load.start_fanfare(tool.program, scratch, name="fanfare durable"))]
             starts += [(peer.name, lambda peer=peer: peer.start(scratch)) for peer in wanted if peer.installed()]
+            starts.append(("fanfare in memory", lambda: load.start_fanfare(tool.program, scratch, name="fanfare in memory", arguments=["--memory"])))
             for name, begin in starts:
                 print("round %d: %s" % (number + 1, name), file=sys.stderr, flush=True)
                 try:
