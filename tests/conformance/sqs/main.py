@@ -11,6 +11,7 @@ import receive_cases  # noqa: F401
 import batch_cases  # noqa: F401
 import time_cases  # noqa: F401
 import dead_letter_cases  # noqa: F401
+import fifo_cases  # noqa: F401
 import account_cases  # noqa: F401
 
 if __name__ == "__main__":

@@ -243,3 +243,38 @@ def a_delay_counts_into_the_retention():
     q.send("x", DelaySeconds=50)
     advance("61s")
     equal(q.receive(), [])
+
+
+# --- Handles whose time is over -----------------------------------------------------------------------------------------
+
+
+@alone
+def a_change_after_the_visibility_ended_is_refused():
+    q = Queue()
+    q.send()
+    message = q.receive_one(VisibilityTimeout=10)
+    advance("11s")
+    q.refuses(
+        SQS + "MessageNotInflight",
+        None,
+        "ChangeMessageVisibility",
+        ReceiptHandle=message["ReceiptHandle"],
+        VisibilityTimeout=30,
+    )
+
+
+@alone
+def an_old_handle_changes_nothing_once_the_message_was_received_again():
+    q = Queue()
+    q.send()
+    old = q.receive_one(VisibilityTimeout=10)
+    advance("11s")
+    q.receive_one(VisibilityTimeout=10)
+    q.refuses(
+        SQS + "MessageNotInflight",
+        None,
+        "ChangeMessageVisibility",
+        ReceiptHandle=old["ReceiptHandle"],
+        VisibilityTimeout=0,
+    )
+    equal(q.receive(), [])
