@@ -37,10 +37,8 @@ void EngineCore::apply(const SentEvent& event, const ContentKeys& keys, std::uin
                          .visible_at = event.visible_at,
                          .at = now_,
                          .payload = payload};
-  if (queue.settings.fifo) {
-    arrived.group = keys.group;
-    arrived.deduplication = deduplication_key(queue, keys);
-  }
+  arrived.group = keys.group;
+  if (queue.settings.fifo) arrived.deduplication = deduplication_key(queue, keys);
   queue.messages.apply(arrived);
 }
 
@@ -63,10 +61,8 @@ void EngineCore::apply(const PublishedEvent& event, const ContentKeys& keys, con
                            .at = now_,
                            .payload = payload,
                            .envelope = delivery.enveloped ? delivery.subscription : 0};
-    if (queue.settings.fifo) {
-      arrived.group = keys.group;
-      arrived.deduplication = deduplication_key(queue, keys);
-    }
+    arrived.group = keys.group;
+    if (queue.settings.fifo) arrived.deduplication = deduplication_key(queue, keys);
     queue.messages.apply(arrived);
     ++queue.counters.sent;
     queue.counters.sent_bytes += payloads_.bytes(payload);
@@ -469,12 +465,9 @@ bool EngineCore::replay_event(const DecodedRecord& record, LogPosition position)
           bring_up_to_date(queue);
           if constexpr (std::is_same_v<E, SentEvent>) {
             if (record.content.empty() || event.sequence < queue.messages.next_sequence().value) return false;
-            ContentKeys keys;
-            if (queue.settings.fifo) {
-              const auto content = message::ContentView::decode(record.content);
-              if (!content || content->group_id().empty()) return false;
-              keys = {content->group_id(), content->deduplication_id()};
-            }
+            const auto content = message::ContentView::decode(record.content);
+            if (!content || (queue.settings.fifo && content->group_id().empty())) return false;
+            const ContentKeys keys{content->group_id(), content->deduplication_id()};
             apply(event, keys, payloads_.add(position, record.content, content_bytes, 1));
           } else if constexpr (std::is_same_v<E, RelocatedEvent>) {
             apply(event, position);

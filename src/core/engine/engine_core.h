@@ -267,6 +267,7 @@ class EngineCore {
   struct Loading {
     std::vector<std::uint32_t> payloads;  ///< by number; each holds a reference of ours until the end
     std::map<std::pair<std::uint32_t, std::uint32_t>, std::string> groups;  ///< by queue and number
+    std::vector<std::pair<std::uint32_t, std::uint32_t>> noisy;             ///< queue and number
     bool ended = false;
   };
   bool load_section(std::string_view section, Loading& loading);

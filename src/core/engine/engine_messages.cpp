@@ -38,7 +38,7 @@ std::optional<QueueError> EngineCore::check_message(const QueueState& queue, con
 }
 
 MessageSent EngineCore::send(QueueState& queue, const OutgoingMessage& message) {
-  ContentKeys keys;
+  ContentKeys keys{message.content.group_id, {}};
   const message::Content* content_in = &message.content;
   message::Content with_id;
   if (queue.settings.fifo) {

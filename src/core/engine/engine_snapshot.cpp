@@ -135,14 +135,15 @@ void fields(A& a, Arg<A, EntryImage>& image) {
   a(e.receipt), a(e.receive_epoch), a(e.undelivered), a(e.state), a(e.group), a(e.envelope), a(e.dead_letter_source);
   a(image.rank);
 }
-/// The names of a FIFO queue's groups, by the numbers that its entries have.
+/// The names of a queue's groups, by the numbers that its entries have, and which of them are noisy.
 struct GroupsImage {
   std::uint32_t queue = 0;
   std::vector<std::pair<std::uint32_t, std::string>> names;
+  std::vector<std::uint32_t> noisy;
 };
 template <class A>
 void fields(A& a, Arg<A, GroupsImage>& g) {
-  a(g.queue), a(g.names);
+  a(g.queue), a(g.names), a(g.noisy);
 }
 struct DuplicateImage {
   message::DeduplicationWindow::Key key;
@@ -268,16 +269,16 @@ void EngineCore::snapshot(const std::function<void(std::string_view)>& write) co
 
   for (const auto& queue : queues_) {
     if (queue == nullptr || queue->messages.size() == 0) continue;
-    if (queue->messages.fifo()) {
-      GroupsImage groups{queue->id.number, {}};
-      queue->messages.for_each_group([&](std::uint32_t number, std::string_view name) {
-        groups.names.emplace_back(number, name);
-        if (groups.names.size() < kGroupsPerSection) return;
-        write_section(SectionKind::Groups, groups, write);
-        groups.names.clear();
-      });
-      if (!groups.names.empty()) write_section(SectionKind::Groups, groups, write);
-    }
+    GroupsImage groups{queue->id.number, {}, {}};
+    queue->messages.for_each_group([&](std::uint32_t number, std::string_view name) {
+      groups.names.emplace_back(number, name);
+      if (queue->messages.is_noisy(number)) groups.noisy.push_back(number);
+      if (groups.names.size() < kGroupsPerSection) return;
+      write_section(SectionKind::Groups, groups, write);
+      groups.names.clear();
+      groups.noisy.clear();
+    });
+    if (!groups.names.empty()) write_section(SectionKind::Groups, groups, write);
     EntriesImage entries{queue->id.number, {}};
     queue->messages.for_each({0}, [&](const queue::Entry& entry) {
       EntryImage& image = entries.entries.emplace_back(EntryImage{entry, queue->messages.rank_of(entry)});
@@ -303,6 +304,12 @@ Result<Success, ReplayError> EngineCore::load(const std::function<std::optional<
     if (!load_section(*section, loading)) return ReplayError::Damaged;
   }
   if (!loading.ended) return ReplayError::Damaged;
+  for (const auto& place : loading.noisy) {
+    QueueState* queue = queue_by_number(place.first);
+    const auto name = loading.groups.find(place);
+    if (queue == nullptr || name == loading.groups.end()) return ReplayError::Damaged;
+    queue->messages.restore_noisy(name->second);
+  }
   for (const std::uint32_t payload : loading.payloads) payloads_.release(payload);
   for (const auto& queue : queues_)
     if (queue != nullptr && !queue->deleted) {
@@ -413,6 +420,7 @@ bool EngineCore::load_section(std::string_view section, Loading& loading) {
         if (number == 0 || name.empty()) return false;
         if (!loading.groups.emplace(std::pair{image.queue, number}, std::move(name)).second) return false;
       }
+      for (const std::uint32_t number : image.noisy) loading.noisy.emplace_back(image.queue, number);
       return true;
     }
     case SectionKind::Duplicates: {
@@ -456,7 +464,7 @@ bool EngineCore::load_section(std::string_view section, Loading& loading) {
           ++source->references;
         }
         std::string_view group;
-        if (queue->settings.fifo) {
+        if (queue->settings.fifo || entry.group != 0) {
           const auto name = loading.groups.find({image.queue, entry.group});
           if (name == loading.groups.end()) return false;
           group = name->second;
@@ -602,6 +610,9 @@ std::string EngineCore::debug_state() const {
       fmt::format_to(out, "  move task {} to {} rate {} status {} failure {} moved {} of {} started {} pace {} from {}\n", t.id.str(),
                      t.destination ? t.destination->arn().str() : "sources", t.per_second_max, static_cast<int>(t.status),
                      static_cast<int>(t.failure), t.moved, t.to_move, unix_ms(t.started_at), t.paced_moved, unix_ms(t.paced_from));
+    queue->messages.for_each_group([&](std::uint32_t number, std::string_view name) {
+      if (queue->messages.is_noisy(number)) fmt::format_to(out, "  noisy '{}'\n", name);
+    });
     queue->messages.for_each({0}, [&](const queue::Entry& e) {
       constexpr std::string_view kStates[] = {"ready", "returned", "leased", "delayed"};
       fmt::format_to(out, "  message {} {} {} rank {} at {} sent {} hidden {} first {} received {} receipt {}-{} epoch {}",

@@ -6,29 +6,9 @@
 
 namespace fanfare::queue {
 
-std::uint32_t FifoGroups::number_of(std::string_view name) {
-  const auto found = names_.find(name);
-  if (found != names_.end()) return found->second;
-  std::uint32_t number = 0;
-  if (free_.empty()) {
-    number = static_cast<std::uint32_t>(groups_.size());
-    groups_.emplace_back();
-  } else {
-    number = free_.back();
-    free_.pop_back();
-    groups_[number] = Group{};
-  }
-  groups_[number].name = names_.emplace(std::string{name}, number).first;
-  return number;
-}
-
-void FifoGroups::drop_member(std::uint32_t number) {
-  Group& group = groups_[number];
-  FANFARE_ASSERT(group.members > 0);
-  if (--group.members > 0) return;
+void FifoGroups::leave(std::uint32_t number) const {
+  const Group& group = groups_[number];
   FANFARE_ASSERT(group.head == kNone && group.in_flight == 0 && group.place == kNone);
-  names_.erase(group.name);
-  free_.push_back(number);
 }
 
 void FifoGroups::insert(Slab<Entry>& entries, std::uint32_t slot) {

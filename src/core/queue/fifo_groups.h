@@ -7,10 +7,6 @@
 #pragma once
 
 #include <cstdint>
-#include <map>
-#include <optional>
-#include <string>
-#include <string_view>
 #include <vector>
 
 #include "core/queue/entry.h"
@@ -21,19 +17,11 @@ namespace fanfare::queue {
 
 class FifoGroups {
  public:
-  /// The number of the group of this name, from 1; makes it. Valid while the group has messages.
-  std::uint32_t number_of(std::string_view name);
-  [[nodiscard]] std::string_view name_of(std::uint32_t group) const { return groups_[group].name->first; }
-  template <class Visit>
-  void for_each(Visit&& visit) const {
-    for (const auto& [name, number] : names_) visit(number, std::string_view{name});
+  /// A message of the group exists from now on / no longer; its group is a number of GroupNames.
+  void enter(std::uint32_t group) {
+    if (group >= groups_.size()) groups_.resize(group + 1);
   }
-  /// Groups that have messages.
-  [[nodiscard]] std::size_t size() const { return names_.size(); }
-
-  /// A message of the group exists from now on / no longer; the group goes with its last one.
-  void add_member(std::uint32_t group) { ++groups_[group].members; }
-  void drop_member(std::uint32_t group);
+  void leave(std::uint32_t group) const;
 
   /// A visible entry is put into its group's row, or taken out.
   void insert(Slab<Entry>& entries, std::uint32_t slot);
@@ -50,12 +38,9 @@ class FifoGroups {
 
  private:
   static constexpr std::uint32_t kNone = Slab<Entry>::kNone;
-  using Names = std::map<std::string, std::uint32_t, std::less<>>;
   struct Group {
-    Names::iterator name;
     std::uint32_t head = kNone;       // visible entries
     std::uint32_t tail = kNone;
-    std::uint32_t members = 0;        // all entries
     std::uint32_t in_flight = 0;
     std::uint32_t place = kNone;      // in available_; kNone: not there
   };
@@ -63,9 +48,7 @@ class FifoGroups {
   // Brings available_ in line with what the group has become.
   void update(const Slab<Entry>& entries, std::uint32_t group);
 
-  Names names_;
   std::vector<Group> groups_{Group{}};  // number 0 is none
-  std::vector<std::uint32_t> free_;
   SlotHeap<std::uint64_t> available_;   // groups that may give, by the sequence number of their first message
   std::size_t locked_ = 0;
 };

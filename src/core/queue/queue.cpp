@@ -69,11 +69,15 @@ const Entry* Queue::first_ready(std::uint32_t group_in_hand) const {
     const std::uint32_t slot = groups_->first_ready(group_in_hand);
     return slot == kNone ? nullptr : &entries_[slot];
   }
-  const bool returned = !returned_.empty();
-  if (ready_.head == kNone) return returned ? &entries_[returned_.top().slot] : nullptr;
-  const Entry& fresh = entries_[ready_.head];
-  if (returned && returned_.top().key.rank <= fresh.sequence.value) return &entries_[returned_.top().slot];
-  return &fresh;
+  if (tenants_ == nullptr) return waiting_.empty() ? nullptr : &entries_[waiting_.first(entries_)];
+  std::uint32_t group = tenants_->first_quiet();
+  if (!waiting_.empty()) {
+    if (group == 0 || waiting_.place(entries_) < tenants_->waiting(group).place(entries_))
+      return &entries_[waiting_.first(entries_)];
+  } else if (group == 0) {
+    group = tenants_->first_noisy();
+  }
+  return group == 0 ? nullptr : &entries_[tenants_->waiting(group).first(entries_)];
 }
 
 bool Queue::decide_delete(const ReceiptHandle& handle) const {
@@ -122,11 +126,9 @@ void Queue::apply(const Arrived& event) {
   entry.receipt = event.receipt;
   entry.undelivered = event.undelivered;
   entry.first_received_ms = event.first_received_ms;
-  if (groups_ != nullptr) {
-    entry.group = groups_->number_of(event.group);
-    groups_->add_member(entry.group);
-    if (event.deduplication) deduplication_.insert(*event.deduplication, {event.id, event.sequence.value, event.at});
-  }
+  enter_group(slot, event.group);
+  if (groups_ != nullptr && event.deduplication)
+    deduplication_.insert(*event.deduplication, {event.id, event.sequence.value, event.at});
   index_.insert(event.sequence, slot);
   note_retention(entry);
   if (groups_ != nullptr) {
@@ -220,16 +222,29 @@ std::size_t Queue::drain(std::size_t budget, std::vector<Entry>& removed) {
 }
 
 std::uint64_t Queue::rank_of(const Entry& entry) const {
-  return entry.state == EntryState::Returned ? returned_.at(entry.link_a).key.rank : entry.sequence.value;
+  return entry.state == EntryState::Returned ? waiting_of(entry).returned.at(entry.link_a).key.rank : entry.sequence.value;
+}
+
+void Queue::enter_group(std::uint32_t slot, std::string_view group) {
+  Entry& entry = entries_[slot];
+  entry.group = group.empty() ? 0 : names_.enter(group);
+  if (groups_ != nullptr) {
+    groups_->enter(entry.group);
+  } else if (entry.group != 0 && tenants_ == nullptr) {
+    tenants_ = std::make_unique<Tenants>();
+  }
+}
+
+void Queue::restore_noisy(std::string_view group) {
+  for_each_group([&](std::uint32_t number, std::string_view name) {
+    if (name == group && tenants_ != nullptr) tenants_->restore_noisy(entries_, number);
+  });
 }
 
 void Queue::restore(const Entry& entry, std::uint64_t rank, std::string_view group) {
   const std::uint32_t slot = entries_.allocate();
   entries_[slot] = entry;
-  if (groups_ != nullptr) {
-    entries_[slot].group = groups_->number_of(group);
-    groups_->add_member(entries_[slot].group);
-  }
+  enter_group(slot, group);
   index_.insert(entry.sequence, slot);
   raise_next_sequence({entry.sequence.value + 1});
   note_retention(entry);
@@ -237,7 +252,8 @@ void Queue::restore(const Entry& entry, std::uint64_t rank, std::string_view gro
     case EntryState::Ready: append_ready(slot); break;
     case EntryState::Returned:
       ++counts_.visible;
-      returned_.push({rank, entry.sequence.value}, slot, place());
+      waiting_of(entries_[slot]).returned.push({rank, entry.sequence.value}, slot, place());
+      update_tenant(entries_[slot].group);
       break;
     case EntryState::Delayed:
       if (groups_ != nullptr) return append_delayed(slot);
@@ -253,7 +269,8 @@ void Queue::make_visible(std::uint32_t slot) {
   entry.state = EntryState::Returned;
   ++counts_.visible;
   const bool to_the_back = entry.receive_count() >= kBackOfQueueAfter;
-  returned_.push({to_the_back ? next_.value : entry.sequence.value, entry.sequence.value}, slot, place());
+  waiting_of(entry).returned.push({to_the_back ? next_.value : entry.sequence.value, entry.sequence.value}, slot, place());
+  update_tenant(entry.group);
 }
 
 void Queue::hide(std::uint32_t slot, EntryState state, Timestamp until) {
@@ -262,7 +279,12 @@ void Queue::hide(std::uint32_t slot, EntryState state, Timestamp until) {
   entry.hidden_until_ms = offset_ms(entry.sent_at, until);
   ++(state == EntryState::Leased ? counts_.in_flight : counts_.delayed);
   hidden_.push(unix_ms(entry.hidden_until()), slot, place());
-  if (groups_ != nullptr && state == EntryState::Leased) groups_->lock(entries_, entry.group);
+  if (state != EntryState::Leased || entry.group == 0) return;
+  if (groups_ != nullptr) {
+    groups_->lock(entries_, entry.group);
+  } else {
+    tenants_->lease(entries_, entry.group, counts_.in_flight);
+  }
 }
 
 void Queue::append_ready(std::uint32_t slot) {
@@ -270,26 +292,14 @@ void Queue::append_ready(std::uint32_t slot) {
   entry.state = EntryState::Ready;
   ++counts_.visible;
   if (groups_ != nullptr) return groups_->insert(entries_, slot);
-  append(ready_, slot);
+  waiting_of(entry).ready.append(entries_, slot);
+  update_tenant(entry.group);
 }
 
 void Queue::append_delayed(std::uint32_t slot) {
   entries_[slot].state = EntryState::Delayed;
   ++counts_.delayed;
-  append(delayed_, slot);
-}
-
-void Queue::append(Row& row, std::uint32_t slot) {
-  Entry& entry = entries_[slot];
-  entry.link_a = row.tail;
-  entry.link_b = kNone;
-  (row.tail == kNone ? row.head : entries_[row.tail].link_b) = slot;
-  row.tail = slot;
-}
-
-void Queue::unlink(Row& row, const Entry& entry) {
-  (entry.link_a == kNone ? row.head : entries_[entry.link_a].link_b) = entry.link_b;
-  (entry.link_b == kNone ? row.tail : entries_[entry.link_b].link_a) = entry.link_a;
+  delayed_.append(entries_, slot);
 }
 
 // Takes the slot out of the list or heap and the count of its state.
@@ -299,19 +309,20 @@ void Queue::leave_state(std::uint32_t slot) {
     case EntryState::Ready:
       --counts_.visible;
       if (groups_ != nullptr) return groups_->erase(entries_, slot);
-      return unlink(ready_, entry);
+      waiting_of(entry).ready.unlink(entries_, entry);
+      return update_tenant(entry.group);
     case EntryState::Returned:
       --counts_.visible;
-      returned_.erase(entry.link_a, place());
-      return;
+      waiting_of(entry).returned.erase(entry.link_a, place());
+      return update_tenant(entry.group);
     case EntryState::Leased:
       --counts_.in_flight;
       hidden_.erase(entry.link_a, place());
-      if (groups_ != nullptr) groups_->unlock(entries_, entry.group);
-      return;
+      if (entry.group == 0) return;
+      return groups_ != nullptr ? groups_->unlock(entries_, entry.group) : tenants_->unlease(entries_, entry.group);
     case EntryState::Delayed:
       --counts_.delayed;
-      if (groups_ != nullptr) return unlink(delayed_, entry);
+      if (groups_ != nullptr) return delayed_.unlink(entries_, entry);
       hidden_.erase(entry.link_a, place());
       return;
   }
@@ -322,7 +333,7 @@ Entry Queue::take_out(std::uint32_t slot) {
   const Entry entry = entries_[slot];
   index_.erase(entry.sequence);
   entries_.free(slot);
-  if (groups_ != nullptr) groups_->drop_member(entry.group);
+  if (entry.group != 0 && names_.leave(entry.group) && groups_ != nullptr) groups_->leave(entry.group);
   if (!early_.empty()) drop_stale_early();
   return entry;
 }

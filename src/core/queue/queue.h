@@ -6,7 +6,7 @@
 // Rule 3: no operation is worse than O(log n) in the number of messages; nothing scans.
 // Rule 4: order of a standard queue: by arrival, also for what comes back from a lease; a message that was received three
 //         times and not deleted goes to the back, so that one that always fails cannot starve the others. [SQS metrics]
-//         A FIFO queue's order is that of its groups, see fifo_groups.h. Its delay is the queue's alone, so what is delayed
+//         Message groups share a standard queue fairly, see tenants.h. A FIFO queue's order is that of its groups, see fifo_groups.h. Its delay is the queue's alone, so what is delayed
 //         is a row in the order of arrival: no message passes a delayed one of its group. [SQS delay queues]
 // Rule 5: a lease or a delay that ends at t has ended at t, not after it.
 #pragma once
@@ -23,11 +23,14 @@
 #include "core/message/deduplication.h"
 #include "core/queue/entry.h"
 #include "core/queue/fifo_groups.h"
+#include "core/queue/group_names.h"
 #include "core/queue/names.h"
+#include "core/queue/row.h"
 #include "core/queue/sequence_index.h"
 #include "core/queue/settings.h"
 #include "core/queue/slab.h"
 #include "core/queue/slot_heap.h"
+#include "core/queue/tenants.h"
 
 namespace fanfare::queue {
 
@@ -41,7 +44,7 @@ struct Arrived {
   Timestamp visible_at{};      ///< a delay's end; not after `at`: visible now. FIFO queues go by their own delay
   Timestamp at{};              ///< when it arrives
   std::uint32_t payload = 0;
-  std::string_view group;      ///< FIFO queues only: its name, not empty
+  std::string_view group;      ///< its name; empty: none. FIFO queues always have one
   std::optional<message::DeduplicationWindow::Key> deduplication;  ///< FIFO queues only: known from now on
   std::uint32_t envelope = 0;
   std::uint32_t dead_letter_source = 0;
@@ -114,15 +117,18 @@ class Queue {
   /// `group_in_hand`: the group of the messages that this receive has taken already (FIFO), 0 for the first.
   [[nodiscard]] const Entry* first_ready(std::uint32_t group_in_hand = 0) const;
   [[nodiscard]] bool fifo() const { return groups_ != nullptr; }
-  /// Empty on standard queues.
+  /// The name of the entry's group; empty: none.
   [[nodiscard]] std::string_view group_of(const Entry& entry) const {
-    return groups_ == nullptr ? std::string_view{} : groups_->name_of(entry.group);
+    return entry.group == 0 ? std::string_view{} : names_.name_of(entry.group);
   }
   /// Calls visit(number, name) for each group that has messages, in the order of the names.
   template <class Visit>
   void for_each_group(Visit&& visit) const {
-    if (groups_ != nullptr) groups_->for_each(visit);
+    names_.for_each(visit);
   }
+  /// Whether the group is noisy; standard queues only.
+  [[nodiscard]] bool is_noisy(std::uint32_t group) const { return tenants_ != nullptr && tenants_->is_noisy(group); }
+  [[nodiscard]] std::size_t noisy_groups() const { return tenants_ == nullptr ? 0 : tenants_->noisy(); }
   /// Groups with messages in flight; 0 on standard queues. [SQS CloudWatch metrics]
   [[nodiscard]] std::size_t locked_groups() const { return groups_ == nullptr ? 0 : groups_->locked(); }
   /// What a message of this deduplication id was answered with less than five minutes ago; null pointer if it is new.
@@ -170,6 +176,8 @@ class Queue {
   /// Puts an entry from a snapshot back; in the order of the sequence numbers. `rank` and `group` as rank_of and group_of
   /// gave them.
   void restore(const Entry& entry, std::uint64_t rank, std::string_view group);
+  /// After its entries.
+  void restore_noisy(std::string_view group);
   void restore_duplicate(const message::DeduplicationWindow::Key& key, const message::DeduplicationWindow::Accepted& accepted) {
     deduplication_.insert(key, accepted);
   }
@@ -180,13 +188,15 @@ class Queue {
   void leave_state(std::uint32_t slot);
   void append_ready(std::uint32_t slot);
   void append_delayed(std::uint32_t slot);
-  /// Rows linked by link_a and link_b, in the order of the sequence numbers.
-  struct Row {
-    std::uint32_t head = Slab<Entry>::kNone;
-    std::uint32_t tail = Slab<Entry>::kNone;
-  };
-  void append(Row& row, std::uint32_t slot);
-  void unlink(Row& row, const Entry& entry);
+  void enter_group(std::uint32_t slot, std::string_view group);
+  /// Where a standard queue's visible entry waits.
+  Waiting& waiting_of(const Entry& entry) { return entry.group == 0 ? waiting_ : tenants_->waiting(entry.group); }
+  [[nodiscard]] const Waiting& waiting_of(const Entry& entry) const {
+    return entry.group == 0 ? waiting_ : tenants_->waiting(entry.group);
+  }
+  void update_tenant(std::uint32_t group) {
+    if (group != 0) tenants_->update(entries_, group);
+  }
   void note_retention(const Entry& entry);
   [[nodiscard]] std::optional<Timestamp> earliest_sent() const;
   void drop_stale_early();
@@ -200,14 +210,11 @@ class Queue {
   SequenceNumber next_;
   Counts counts_;
 
+  GroupNames names_;
+
   // Standard queues only.
-  Row ready_;  // Ready entries
-  struct Place {
-    std::uint64_t rank;  // the sequence number that the entry queues before
-    std::uint64_t sequence;
-    friend auto operator<=>(const Place&, const Place&) = default;
-  };
-  SlotHeap<Place> returned_;          // Returned entries
+  Waiting waiting_;                   // visible entries without a group
+  std::unique_ptr<Tenants> tenants_;  // those with one; null: there never was one
 
   SlotHeap<std::int64_t> hidden_;     // Leased and (standard queues) Delayed entries by the time at which that ends, Unix ms
 
