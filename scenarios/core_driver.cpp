@@ -120,6 +120,8 @@ std::string name_of(TopicError::Code code) {
     case C::MessageGroupIdMissing: return "MessageGroupIdMissing";
     case C::DeduplicationIdMissing: return "DeduplicationIdMissing";
     case C::DeduplicationIdOnStandardTopic: return "DeduplicationIdOnStandardTopic";
+    case C::StatementExists: return "StatementExists";
+    case C::ActionOutOfScope: return "ActionOutOfScope";
   }
   return "?";
 }
