@@ -12,7 +12,11 @@ import batch_cases  # noqa: F401
 import time_cases  # noqa: F401
 import dead_letter_cases  # noqa: F401
 import fifo_cases  # noqa: F401
+import permission_cases  # noqa: F401
 import account_cases  # noqa: F401
+
+if kit.JSON:  # Debian's botocore is older than message move tasks
+    import move_cases  # noqa: F401
 
 if __name__ == "__main__":
     sys.exit(kit.main(sys.argv[1:]))
