@@ -250,9 +250,11 @@ void EngineCore::run(const Caller& caller, const ConfirmSubscription& command) {
 void EngineCore::run(const Caller& caller, const Unsubscribe& command) {
   const SubscriptionState* subscription = find_subscription(command.subscription);
   if (subscription == nullptr) return reply(caller.id, Done{});
-  // The owner of the subscription may leave, and the owner of the topic may send away.
+  // The owner of the subscription may leave, and the owner of the topic may send away; and whoever has the URL of a message,
+  // unless the confirmation asked for a signature. [SNS ConfirmSubscription AuthenticateOnUnsubscribe]
   const TopicState& topic = *topics_[subscription->topic.number];
-  if (caller.principal.account != subscription->owner && refused(caller, "sns:Unsubscribe", topic, true)) return;
+  const bool by_url = caller.principal.kind == policy::Principal::Kind::Anonymous && !subscription->authenticated;
+  if (!by_url && caller.principal.account != subscription->owner && refused(caller, "sns:Unsubscribe", topic, true)) return;
   delete_outbound_queue(*subscription);
   record(SubscriptionDeletedEvent{subscription->id.number});
   reply_when_durable(caller.id, Done{});

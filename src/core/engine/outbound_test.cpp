@@ -151,6 +151,22 @@ TEST(Outbound, EndsWithItsSubscriptionAndItsTopic) {
   EXPECT_TRUE(engine.engine.outbound_endpoints().empty());
 }
 
+TEST(Outbound, WhoeverHasTheUrlMayUnsubscribeUnlessTheConfirmationAskedForASignature) {
+  for (const bool authenticated : {false, true}) {
+    EngineFixture engine;
+    engine.create_topic("t");
+    const Subscribed subscribed = subscribe_http(engine, "http://h/x");
+    engine.call<Subscribed>(ConfirmSubscription{topic_key("t"), "token", authenticated});
+    Caller nobody;
+    nobody.id = {9'999};
+    nobody.principal.kind = policy::Principal::Kind::Anonymous;
+    nobody.identity.unrestricted = false;
+    engine.input(Command{nobody, Unsubscribe{SubscriptionKeyView{topic_key("t"), subscribed.uuid}}});
+    EXPECT_EQ(engine.failed(nobody.id), authenticated);
+    EXPECT_EQ(engine.engine.outbound_endpoints().size(), authenticated ? 1u : 0u);
+  }
+}
+
 TEST(Outbound, NobodyElseMayTouchItsQueue) {
   EngineFixture engine;
   engine.create_topic("t");
