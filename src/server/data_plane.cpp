@@ -217,6 +217,7 @@ void DataPlane::on_reply(const engine::Reply& reply) {
     const std::size_t offset = turn_bytes_.size();
     const std::size_t handles_offset = turn_handles_.size();
     const api::Encoded encoded = service_.encode(*current_context_, reply, payloads_, turn_bytes_);
+    if (!encoded.refusal.empty() && options_.on_refused) options_.on_refused(*current_context_, encoded.refusal);
     counters_.add(encoded.outcome);
     unreadable_.insert(unreadable_.end(), encoded.unreadable.begin(), encoded.unreadable.end());
     if (options_.signer != nullptr) {

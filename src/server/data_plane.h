@@ -9,6 +9,7 @@
 #include <atomic>
 #include <cstdint>
 #include <deque>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
@@ -33,6 +34,8 @@ struct DataPlaneOptions {
   /// A request that has begun, and of which nothing more comes; one that comes in drops must be whole after four times this.
   milliseconds half_request_timeout{30'000};
   milliseconds idle_timeout{300'000};         ///< a kept-alive connection without a request
+  /// A request that policies refused, and why. Called under the broker's lock; must not wait.
+  std::function<void(const api::ReplyContext& context, std::string_view why)> on_refused;
   MetricsSampler* sampler = nullptr;  ///< told the time about once a second; null: no history; outlives the plane
   EnvelopeSigner* signer = nullptr;  ///< of envelopes; outlives the plane; null: their signatures are empty
   /// Where SigningCertURL points, "https://sns.us-east-1.amazonaws.com"; empty: to the host that the receiver asked.

@@ -247,6 +247,13 @@ int run(const ServeOptions& options, const sigset_t& signals, Log& log) {
   plane_options.api.account = AccountId{options.account};
   plane_options.api.region = Region{options.region};
   plane_options.api.receipt_secret = receipt_secret(options, secrets);
+  plane_options.on_refused = [&log, root = "arn:aws:iam::" + options.account + ":root"](const api::ReplyContext& context, std::string_view why) {
+    const std::string_view who = context.principal.empty() ? std::string_view{root} : context.principal;
+    log.info("request.refused", {{"service", api::aws::model_of(context.service).name},
+                                 {"action", context.operation->name},
+                                 {"principal", context.anonymous ? std::string_view{"anonymous"} : who},
+                                 {"why", why}});
+  };
   plane_options.api.explains_refusals = options.auth == "development";
   const Identities identities = open_identities(options, log);
   const auto directory = [&identities] { return identities.now(); };

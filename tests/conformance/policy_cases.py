@@ -550,6 +550,22 @@ def refusals_name_the_kind_of_policy_and_no_more():
         assert message.endswith("with an explicit deny in a resource-based policy"), message
 
 
+@case
+def refusals_are_explained_in_the_log():
+    name, url = make_queue()
+    set_policy(url, policy(dict(deny("sqs:SendMessage", resource=queue_arn(name)), Principal="*", Sid="Sealed" + name[-6:])))
+    is_refused(refused(client("sqs", "AKIAALICE").send_message, QueueUrl=url, MessageBody="x"))
+    deadline = time.time() + 10
+    while True:
+        lines = [json.loads(line) for line in open(SERVER.log.name) if "request.refused" in line]
+        found = [line for line in lines if "Sealed" + name[-6:] in line["why"]]
+        if found:
+            break
+        assert time.time() < deadline, "nothing in the log after 10 s"
+        time.sleep(0.05)
+    equal((found[0]["action"], found[0]["principal"]), ("SendMessage", "arn:aws:iam::%s:user/alice" % A))
+
+
 # ---- STS -----------------------------------------------------------------------------------------------------------
 
 
