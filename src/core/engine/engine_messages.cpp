@@ -40,12 +40,11 @@ std::optional<QueueError> EngineCore::check_message(const QueueState& queue, con
 MessageSent EngineCore::send(QueueState& queue, const OutgoingMessage& message) {
   ContentKeys keys{message.content.group_id, {}};
   const message::Content* content_in = &message.content;
-  message::Content with_id;
+  std::optional<message::Content> with_id;
   if (queue.settings.fifo) {
     if (message.content.deduplication_id.empty()) {
-      with_id = message.content;
-      with_id.deduplication_id = message.content_deduplication_id;
-      content_in = &with_id;
+      content_in = &with_id.emplace(message.content);
+      with_id->deduplication_id = message.content_deduplication_id;
     }
     keys = {content_in->group_id, content_in->deduplication_id};
     if (const auto* first = queue.messages.find_duplicate(deduplication_key(queue, keys), now_)) {

@@ -60,6 +60,7 @@ std::optional<Timestamp> Queue::next_change(RetentionPeriod retention) const {
     const Timestamp expiry = *earliest + retention.value();
     if (!next || expiry < *next) next = expiry;
   }
+  if (groups_ == nullptr) return next;
   if (const auto forgets = deduplication_.next_to_forget(); forgets && (!next || *forgets < *next)) next = forgets;
   return next;
 }
@@ -192,7 +193,7 @@ bool Queue::advance(Timestamp now, RetentionPeriod retention, std::size_t budget
     removed.push_back(take_out(slot));
   }
   const bool more_expired = left == 0;
-  const bool more_forgotten = deduplication_.forget_old(now, budget);
+  const bool more_forgotten = groups_ != nullptr && deduplication_.forget_old(now, budget);
   for (left = budget; left > 0; --left) {
     if (hidden_.empty() || hidden_.top().key > unix_ms(now)) break;
     const std::uint32_t slot = hidden_.top().slot;
