@@ -122,6 +122,11 @@ Result<std::unique_ptr<Broker>, std::string> Broker::recover(BrokerOptions optio
   log.info("broker.recovered", {{"records", records}, {"from", from.value}, {"end", journal->next_position().value}, {"epoch", journal->epoch()}});
   std::unique_ptr<Broker> broker{new Broker{options, std::move(journal), std::move(*engine), clock, log}};
   broker->snapshot_position_ = from;
+  if (!broker->options_.memory && broker->journal_->next_position().value - from.value >= broker->options_.snapshot_bytes) {
+    // A process that does not live long enough for a snapshot aside would leave more to recover each time. Now nobody waits yet.
+    const std::lock_guard lock{broker->mutex_};
+    broker->begin_snapshot_locked(Walk::Always);
+  }
   return broker;
 }
 

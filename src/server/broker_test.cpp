@@ -364,6 +364,26 @@ TEST(BrokerPowerCut, TheCheckFindsTheLossesOfADiskThatDoesNotSync) {
   EXPECT_GT(found, 15) << "of 20 lives";
 }
 
+TEST(BrokerUpkeep, AProcessThatDiesSoonDoesNotLeaveMoreAndMoreToRecover) {
+  BrokerOptions options;
+  options.snapshot_bytes = 200 << 10;
+  options.direct_snapshot_max = 0;
+  Harness it(options);
+  it.create("jobs");
+  std::uint64_t number = 0;
+  for (int life = 0; life < 30; ++life) {
+    for (int i = 0; i < 50; ++i) it.send("jobs", body(++number, 1000));
+    it.commit();  // its upkeep may begin a snapshot, and the process does not live to see its end
+    it.kill();
+    it.open();
+    const auto left = it.broker->locked([](engine::Engine& engine, journal::Journal& journal) {
+      auto latest = journal.snapshots().latest();
+      return engine.log_end().value - (latest && *latest != nullptr ? (*latest)->position().value : 0);
+    });
+    EXPECT_LE(left, (200u << 10) + 2 * 50 * 1100) << "after life " << life;
+  }
+}
+
 TEST(BrokerUpkeep, NobodyWaitsForUpkeep) {
   const char* wanted = std::getenv("FANFARE_BROKER_MESSAGES");
   const std::uint64_t messages = wanted != nullptr ? std::strtoull(wanted, nullptr, 10) : 20'000;

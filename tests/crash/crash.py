@@ -355,6 +355,7 @@ def main():
     parser.add_argument("--fanfare", required=True, help="the program")
     parser.add_argument("--kills", type=int, default=20)
     parser.add_argument("--longest-life", type=float, default=0.6, help="seconds until a kill, at most")
+    parser.add_argument("--minutes", type=float, default=float("inf"), help="no more kills after that")
     parser.add_argument("--clients", type=int, default=6)
     parser.add_argument("--seed", default=str(random.SystemRandom().randrange(10**9)))
     parser.add_argument("--evidence", help="write the result as a file of this name")
@@ -374,7 +375,9 @@ def main():
             threads = [Load(broker, history, options.seed, i, stop) for i in range(options.clients)]
             for thread in threads:
                 thread.start()
-            for _ in range(options.kills):
+            kills = 0
+            while kills < options.kills and time.monotonic() < begin + options.minutes * 60:
+                kills += 1
                 time.sleep(chance.uniform(0.02, options.longest_life))  # the moment of death is the random input of this test
                 broker.kill()
                 broker.start()
@@ -397,7 +400,7 @@ def main():
     recovery = sorted(broker.recovery_ms)
     summary = ("%d kills, %d acknowledged operations, %d copies promised, %d deletes acknowledged, %d in doubt, %d drained; "
                "start to ready p50 %.0f ms, max %.0f ms; %.0f s" %
-               (options.kills, history.operations, len(history.promised), len(history.deleted), len(history.doubtful), len(found),
+               (kills, history.operations, len(history.promised), len(history.deleted), len(history.doubtful), len(found),
                 recovery[len(recovery) // 2], recovery[-1], time.monotonic() - begin))
     print(summary)
     for violation in violations[:20]:
@@ -407,6 +410,7 @@ def main():
     else:
         shutil.rmtree(data)
     if evidence:
+        options.kills = kills
         write_evidence(evidence, options, summary, violations)
     print("%d passed, %d failed" % (0 if violations else 1, 1 if violations else 0))
     return 1 if violations else 0
