@@ -144,6 +144,11 @@ void Oracle::handled_send(Call& call, const Moment& moment) {
     int index = -1;
     if (spec.fifo) {  // a retry: the same message again
       if (const auto found = by_token_.find(entry.token); found != by_token_.end()) index = found->second.back();
+      // Behind the window it is another message.
+      if (index >= 0) {
+        const Instance& before = instances_[static_cast<std::size_t>(index)];
+        if (before.never || before.gone != Gone::No || moment.now >= before.earliest + kDedupWindow) index = -1;
+      }
     }
     if (index < 0) {
       Instance fresh;
@@ -156,7 +161,10 @@ void Oracle::handled_send(Call& call, const Moment& moment) {
       index = add_instance(std::move(fresh));
     }
     Instance& instance = instances_[static_cast<std::size_t>(index)];
-    if (!instance.sure && instance.deliveries.empty()) instance.latest = moment.now;
+    if (!instance.sure && instance.deliveries.empty()) {
+      instance.earliest = std::min(instance.earliest, moment.now);  // the clock may have run back over a crash
+      instance.latest = std::max(instance.latest, moment.now);
+    }
     ++instance.open_attempts;
     call.instances.push_back(index);
   }
@@ -321,7 +329,7 @@ void Oracle::accepted_fifo(Call& call, std::size_t i, int index, const EntryAnsw
     const Instance& original = instances_[static_cast<std::size_t>(owner)];
     require(Property::DedupHolds, original.entry.dedup == entry.dedup,
             [&] { return fmt::format("{} is answered with the id of {}", entry.token, describe(owner)); });
-    require(Property::DedupHolds, original.sequence.empty() || original.sequence == answer.sequence,
+    require(Property::DedupHolds, original.sent_sequence.empty() || original.sent_sequence == answer.sequence,
             [&] { return fmt::format("{} is a duplicate of {} and gets sequence {}", entry.token, describe(owner), answer.sequence); });
     if (owner != index || original.sure) {
       require(Property::DedupEnds, call.handled_at < original.latest + kDedupWindow,
@@ -334,6 +342,11 @@ void Oracle::accepted_fifo(Call& call, std::size_t i, int index, const EntryAnsw
         instances_[static_cast<std::size_t>(index)].never = true;  // an earlier attempt would be the original
     }
   } else {
+    // The id of a message that was sent without an answer, and is not known yet?
+    for (const int other : by_queue_[queue]) {
+      const Instance& open = instances_[static_cast<std::size_t>(other)];
+      if (other != index && open.entry.dedup == entry.dedup && !open.never && open.message_id.empty() && open.open_attempts > 0) return;
+    }
     // A new message. Was there one that should have stopped it?
     for (const int other : by_queue_[queue]) {
       const Instance& earlier = instances_[static_cast<std::size_t>(other)];
@@ -359,8 +372,10 @@ void Oracle::accepted_fifo(Call& call, std::size_t i, int index, const EntryAnsw
   }
   if (owner < 0 || owner == index) {
     Instance& instance = instances_[static_cast<std::size_t>(index)];
+    instance.never = false;
     instance.message_id = answer.message_id;
-    instance.sequence = answer.sequence;
+    instance.sent_sequence = answer.sequence;
+    if (!instance.moved) instance.sequence = answer.sequence;
     if (!instance.sure) instance.sure_turn = moment.turn;
     instance.sure = true;
     --instance.open_attempts;
@@ -447,6 +462,9 @@ int Oracle::find(const Call& call, const ReceivedMessage& message, const std::st
                       (instance.moved && queues_[static_cast<std::size_t>(call.queue)].dead_letter == instance.queue);
     if (!here) continue;
     if (!instance.message_id.empty() && instance.message_id == message.id) return index;
+    if (queues_[static_cast<std::size_t>(call.queue)].fifo && !instance.message_id.empty()) continue;
+    const bool of_its_time = message.sent_ms >= unix_ms(instance.earliest) && message.sent_ms <= unix_ms(instance.latest);
+    if (queues_[static_cast<std::size_t>(call.queue)].fifo && !of_its_time && !instance.moved && instance.queue == call.queue && best >= 0) continue;
     if (best < 0 || instance.queue == call.queue) best = index;
   }
   return best;
@@ -536,6 +554,13 @@ void Oracle::deliver(Call& call, const ReceivedMessage& message, const Moment& m
   require(Property::Invented, !instance.never, [&] {
     return fmt::format("it was refused or suppressed as a duplicate: {}", describe(index));
   });
+  if (!instance.deliveries.empty() && instance.deliveries.back().turn > moment.turn) {
+    // Told late, over a connection that stood still; others have had it since. What it says is old.
+    by_handle_[message.handle] = {index, -1};
+    lost_receives_.push_back({call.queue, moment.turn, true, false, crashes_, moment.turn});
+    in_answer.push_back(index);
+    return;
+  }
   instance.message_id = message.id;
   if (!instance.sure) note(Property::UnknownSurvived);
   if (nothing_resident_ && instance.first_turn < moment.turn) note(Property::ReadBack);
@@ -562,7 +587,10 @@ void Oracle::deliver(Call& call, const ReceivedMessage& message, const Moment& m
   } else if (!instance.deliveries.empty() && instance.deliveries.back().queue == call.queue && instance.deliveries.back().lost) {
     note(Property::LostReceive);
   }
-  if (spec.fifo) instance.sequence = message.sequence;
+  if (spec.fifo) {
+    instance.sequence = message.sequence;
+    if (!instance.moved) instance.sent_sequence = message.sequence;
+  }
 
   // Gone?
   tally_.note(Property::DeletedStaysDeleted);
@@ -576,12 +604,6 @@ void Oracle::deliver(Call& call, const ReceivedMessage& message, const Moment& m
           (message.sent_ms >= unix_ms(instance.earliest) && message.sent_ms <= unix_ms(instance.latest)) || (instance.moved && spec.fifo),
           [&] { return fmt::format("SentTimestamp {} of {}", message.sent_ms, describe(index)); });
 
-  if (!instance.deliveries.empty() && instance.deliveries.back().turn > moment.turn) {
-    // Told late, over a connection that stood still; others have had it since. What it says is old.
-    by_handle_[message.handle] = {index, -1};
-    lost_receives_.push_back({call.queue, moment.turn, true, false, crashes_, moment.turn});
-    return;
-  }
   // Delay, lease, count.
   if (instance.deliveries.empty()) {
     const int delay = instance.entry.delay.value_or(spec.delay);
@@ -604,7 +626,8 @@ void Oracle::deliver(Call& call, const ReceivedMessage& message, const Moment& m
   require(Property::CountNotTooHigh, message.receive_count <= possible && message.receive_count >= 1,
           [&] { return fmt::format("count {}, at most {} possible: {}", message.receive_count, possible, describe(index)); });
 
-  if (spec.fifo) check_fifo(call, index, moment, in_answer);
+  // A disk that cannot read a content leaves it out.
+  if (spec.fifo && moment.disk_in_order && !call.stalled) check_fifo(call, index, moment, in_answer);
   in_answer.push_back(index);
   const auto lease = seconds{call.visibility.value_or(spec.visibility)};
   by_handle_[message.handle] = {index, static_cast<int>(instance.deliveries.size())};

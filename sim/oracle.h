@@ -124,7 +124,8 @@ class Oracle {
     int open_attempts = 0;            // sends without an answer yet, or for ever
     bool never = false;               // surely not there: refused, or suppressed as a duplicate
     std::string message_id;
-    std::string sequence;
+    std::string sequence;             // in the queue where it is; FIFO only
+    std::string sent_sequence;        // in the queue where it arrived
     std::vector<Delivery> deliveries;
     bool moved = false;
     int source = -1;                  // queue that it was moved away from

@@ -48,7 +48,7 @@ struct PlanChanges {
   Canary canary = Canary::None;
 };
 /// Whether FIFO queues take part; without them nothing of FIFO can be reached.
-inline constexpr bool kFifoIsThere = false;
+inline constexpr bool kFifoIsThere = true;
 
 Plan make_plan(std::uint64_t seed, const PlanChanges& changes);
 
