@@ -85,6 +85,9 @@ class Writer {
   std::string& out_;
 };
 
+/// Between 1970 and 9999: a time of a damaged file must not overflow when something is added to it.
+constexpr bool is_plausible_time(std::int64_t ms) { return ms >= 0 && ms <= 253'402'300'799'999; }
+
 class Reader {
  public:
   static constexpr bool kReads = true;
@@ -113,7 +116,11 @@ class Reader {
     if (byte > static_cast<std::uint8_t>(last_of(E{}))) return fail();
     value = static_cast<E>(byte);
   }
-  void operator()(Timestamp& value) { value = timestamp_from_unix_ms(bytes_.take<std::int64_t>()); }
+  void operator()(Timestamp& value) {
+    const auto ms = bytes_.take<std::int64_t>();
+    if (!is_plausible_time(ms)) return fail();
+    value = timestamp_from_unix_ms(ms);
+  }
   void operator()(Uuid& value) {
     const std::string_view raw = bytes_.take_bytes(16);
     if (raw.size() == 16) std::memcpy(value.bytes.data(), raw.data(), 16);

@@ -234,7 +234,9 @@ Result<DecodedRecord, RecordError> decode_record(std::string_view record) {
   const auto content_bytes = load_le<std::uint32_t>(record.data() + 4);
   if (content_bytes > record.size() - kRecordHeaderBytes) return RecordError::Damaged;
   DecodedRecord decoded;
-  decoded.at = timestamp_from_unix_ms(load_le<std::int64_t>(record.data() + 8));
+  const auto at = load_le<std::int64_t>(record.data() + 8);
+  if (!is_plausible_time(at)) return RecordError::Damaged;
+  decoded.at = timestamp_from_unix_ms(at);
   decoded.content = record.substr(record.size() - content_bytes);
   Reader reader(record.substr(kRecordHeaderBytes, record.size() - kRecordHeaderBytes - content_bytes));
   constexpr auto kEvents = std::make_index_sequence<std::variant_size_v<Event>>{};
