@@ -179,8 +179,9 @@ CycleCaller::CycleCaller(Workbench& bench, Quota& quota, std::string queue_url, 
       queue_url_(std::move(queue_url)),
       shape_(shape),
       number_(first_number),
-      rng_(seed),
-      receive_(bench, Action::ReceiveMessage, [&](Body& body) { write_receive(body, queue_url_, shape.batch, 1); }) {
+      rng_(seed) {
+  for (std::uint32_t most = 1; most <= std::max(shape.batch, 1U); ++most)
+    receives_.emplace_back(bench, Action::ReceiveMessage, [&](Body& body) { write_receive(body, queue_url_, most, 1); });
   if (shape.groups == 0)
     send_.emplace(bench, shape.batch > 1 ? Action::SendMessageBatch : Action::SendMessage,
                   [&](Body& body) { write_send(body, queue_url_, shape, number_, rng_); });
@@ -208,7 +209,7 @@ std::optional<Caller::Call> CycleCaller::next(Instant now) {
       cycle_begun_ = false;
       deleted_ = 0;
       return Call{0, send_ ? send_->bytes(now) : make(batch ? Action::SendMessageBatch : Action::SendMessage, now)};
-    case State::Receive: return Call{1, receive_.bytes(now)};
+    case State::Receive: return Call{1, receives_[std::max(shape_.batch, 1U) - deleted_ - 1].bytes(now)};
     case State::Delete: return Call{2, make(batch ? Action::DeleteMessageBatch : Action::DeleteMessage, now)};
   }
   return std::nullopt;

@@ -139,7 +139,7 @@ class CycleCaller final : public Caller {
   MessageShape shape_;
   std::uint64_t number_;
   Rng rng_;
-  Prepared receive_;
+  std::vector<Prepared> receives_;  // of 1, 2, ... messages: who took more than it sent would leave another waiting for ever
   std::optional<Prepared> send_;  // of a standard queue
   State state_ = State::Send;
   bool cycle_begun_ = false;
