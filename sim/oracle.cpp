@@ -780,6 +780,12 @@ void Oracle::crashed(LogPosition durable_end, std::int64_t micros, bool disk_in_
   ++crashes_;
   ++starts_;
   for (Instance& instance : instances_) {
+    // What nobody was told may be gone with the log's end, and a repeated send makes it anew, with another id.
+    if (!instance.sure) {
+      instance.message_id.clear();
+      instance.sequence.clear();
+      instance.sent_sequence.clear();
+    }
     // The move to the dead-letter queue is durable no later than a receive there: it may be undone.
     if (instance.moved && std::all_of(instance.deliveries.begin(), instance.deliveries.end(), [&](const Delivery& delivery) {
           return delivery.queue != instance.queue || delivery.lost || delivery.log_end > durable_end;
