@@ -161,7 +161,7 @@ void Oracle::handled_send(Call& call, const Moment& moment) {
       index = add_instance(std::move(fresh));
     }
     Instance& instance = instances_[static_cast<std::size_t>(index)];
-    if (!instance.sure && instance.deliveries.empty()) {
+    if (!instance.sure) {
       instance.earliest = std::min(instance.earliest, moment.now);  // the clock may have run back over a crash
       instance.latest = std::max(instance.latest, moment.now);
     }

@@ -260,8 +260,8 @@ void World::start() {
   options.snapshot_bytes = plan_.snapshot_bytes;
   options.engine.resident_bytes_max = plan_.resident_bytes;
   options.relaxed = plan_.canary == Canary::EarlyReply;
-  options.run_aside = [this](std::function<void()> job) {
-    process_->aside.push_back(std::move(job));
+  options.run_aside = [this, one = process.get()](std::function<void()> job) {
+    one->aside.push_back(std::move(job));
     after_if_alive(static_cast<Micros>(rng_.below(300 * kMilli)), [this] { run_aside(); });
   };
   static server::Log log = server::Log::silent();
