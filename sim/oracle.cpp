@@ -695,7 +695,7 @@ void Oracle::answered_delete(Call& call, const Answer& answer, const Moment& mom
     // A handle from the dead-letter queue does not name the message that is back in its source.
     if (delivery.lost && queues_[static_cast<std::size_t>(instance.queue)].dead_letter == call.queue) instance.maybe_gone = true;
     if (instance.gone != Gone::No) continue;
-    if (last && delivery.lost && instance.moved) last = false;
+    if (last && delivery.lost && (instance.moved || !instance.sure || instance.latest > delivery.at)) last = false;
     if (last) {
       if (delivery.until < call.handled_at) note(Property::LateDelete);
       instance.gone = Gone::Deleted;
@@ -782,6 +782,7 @@ void Oracle::crashed(LogPosition durable_end, std::int64_t micros, bool disk_in_
   for (Instance& instance : instances_) {
     // What nobody was told may be gone with the log's end, and a repeated send makes it anew, with another id.
     if (!instance.sure) {
+      for (Delivery& delivery : instance.deliveries) delivery.lost = true;
       instance.message_id.clear();
       instance.sequence.clear();
       instance.sent_sequence.clear();
