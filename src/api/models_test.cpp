@@ -166,6 +166,17 @@ TEST_P(Models, EveryErrorHasTheModelsCodeAndStatus) {
   }
   EXPECT_EQ(modelled, static_cast<std::size_t>(
                           std::ranges::count_if(ours, [](const auto& pair) { return pair.second.modelled; })));
+  std::size_t declared = 0;
+  for (const auto& [name, operation] : operations->members()) {
+    const Value* const errors = operation.find("errors");
+    if (errors == nullptr) continue;
+    for (const Value& error : errors->items()) {
+      ++declared;
+      const std::string error_shape(error.find_string("shape").value());
+      EXPECT_TRUE(ours.contains(error_shape)) << name << " can answer " << error_shape;
+    }
+  }
+  EXPECT_GT(declared, operations->size()) << "the model declares several errors for each operation";
 }
 
 INSTANTIATE_TEST_SUITE_P(AllServices, Models, testing::ValuesIn(aws::all_models().begin(), aws::all_models().end()),

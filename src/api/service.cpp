@@ -403,7 +403,7 @@ Encoded Service::encode(const ReplyContext& context, const engine::Reply& reply,
     return refuse(sqs::api_error(*error, {.named = context.subject,
                                           .visibility_timeout = context.visibility_timeout,
                                           .fifo_name = context.fifo,
-                                          .in_batch = false}));
+                                          .in_batch = !context.batch.empty()}));
   }
   if (const auto* error = std::get_if<engine::TopicError>(&reply.body)) return refuse(sns::api_error(*error, context));
   if (const auto* error = std::get_if<topic::DirectoryError>(&reply.body)) return refuse(sns::api_error(*error));
@@ -427,6 +427,11 @@ Encoded Service::encode(const ReplyContext& context, const engine::Reply& reply,
   handler.encode(reply.body, call);
   encoded.outcome = state.respond(context, out);
   return encoded;
+}
+
+Outcome Service::throttle(const ReplyContext& context, std::string& out) {
+  return state_->respond(context, sqs::api_error(sqs::Error::RequestThrottled, "The request was throttled; try again later."),
+                         out);
 }
 
 Outcome Service::refuse(const ReplyContext& context, aws::CommonError error, std::string_view message,

@@ -98,6 +98,9 @@ class Service {
   /// long poll was cut off, a limit is reached.
   Outcome refuse(const ReplyContext& context, aws::CommonError error, std::string_view message, std::string& out);
 
+  /// The answer to a request on a queue that comes too fast: RequestThrottled. [SQS Common Errors]
+  Outcome throttle(const ReplyContext& context, std::string& out);
+
   /// The value of the Date field, from now on; call it once a second. Empty: no Date field.
   void set_date(std::string_view http_date);
 

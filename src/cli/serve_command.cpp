@@ -56,6 +56,9 @@ void add_serve_command(CLI::App& app, int& exit_code) {
   add_option(command, flags, "--clock", &ServeOptions::clock, "real, or manual: /_fanfare/clock may advance it", "MODE");
   add_option(command, flags, "--threads", &ServeOptions::threads, "loops that serve requests (one a core)", "N");
   add_option(command, flags, "--loop", &ServeOptions::loop, "auto, io_uring or epoll", "KIND");
+  add_option(command, flags, "--chaos", &ServeOptions::chaos,
+             "faults on purpose: duplicate=5%,reorder,delay=0..2s,throttle=1%,lose-response=1%,receive-empty=3%, or none", "FAULTS");
+  add_option(command, flags, "--chaos-seed", &ServeOptions::chaos_seed, "the same seed, the same faults (1)", "N");
   add_option(command, flags, "--edge-files", &ServeOptions::edge_files, "serve this folder's files at the edge's /", "DIR");
   add_switch(command, flags, "--allow-public-development", &ServeOptions::allow_public_development,
              "development mode on an address that other machines reach");

@@ -102,12 +102,27 @@ void AdminPlane::on_request(net::ConnectionId id, const http::Request& request) 
     headers.push_back({"Content-Type", "application/json"});
     return respond(id, 200, headers, "{\"now\":\"" + iso8601(clock_.now()) + "\"}");
   }
+  if (request.path == "/_fanfare/chaos") {
+    if (options_.chaos == nullptr) return problem(id, 409, "faults happen only when the server was started with --chaos; --chaos none has none yet", headers);
+    headers.push_back({"Content-Type", "application/json"});
+    if (reads) return respond(id, 200, headers, options_.chaos->json());
+    headers.pop_back();
+    if (!needs("POST")) return;
+    const auto body = json::parse(request.body);
+    const auto faults = body ? body->find_string("faults") : std::nullopt;
+    if (!faults) return problem(id, 400, "expected {\"faults\":\"duplicate=5%\"}, with \"queue\":\"NAME\" for one queue", headers);
+    const auto plan = FaultPlan::parse(*faults);
+    if (!plan) return problem(id, 400, plan.error(), headers);
+    options_.chaos->set(body->find_string("queue"), *plan);
+    headers.push_back({"Content-Type", "application/json"});
+    return respond(id, 200, headers, options_.chaos->json());
+  }
   if (request.path == "/") {
     if (!needs("GET")) return;
     headers.push_back({"Content-Type", "text/plain; charset=utf-8"});
     return respond(id, 200, headers,
                    "Fanfare's admin port.\n\n/livez            the process runs\n/readyz           it can serve\n/metrics          Prometheus text\n"
-                   "/_fanfare/state   queues, topics and failed deliveries as JSON\n/_fanfare/captured   messages to phones, devices and mail boxes, captured and not delivered\n/_fanfare/clock   POST {\"advance\":\"2h\"} with --clock manual\n");
+                   "/_fanfare/state   queues, topics and failed deliveries as JSON\n/_fanfare/captured   messages to phones, devices and mail boxes, captured and not delivered\n/_fanfare/clock   POST {\"advance\":\"2h\"} with --clock manual\n/_fanfare/chaos   GET, POST {\"queue\":\"q\",\"faults\":\"duplicate=5%\"} with --chaos\n");
   }
   problem(id, 404, "unknown path; / lists the known ones", headers);
 }

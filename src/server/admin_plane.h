@@ -8,12 +8,14 @@
 
 #include "server/broker_report.h"
 #include "core/topic/directory.h"
+#include "server/chaos.h"
 #include "server/http_plane.h"
 
 namespace fanfare::server {
 
 struct AdminOptions {
   bool movable_clock = false;    ///< --clock manual
+  Chaos* chaos = nullptr;        ///< --chaos
   bool development = true;       ///< pages of any loopback origin may read
   std::function<void()> clock_moves;               ///< before the clock jumps: what was counted belongs to the time before
   std::function<void()> clock_moved;               ///< after the clock jumped: deadlines are nearer now

@@ -168,6 +168,21 @@ void DataPlane::serve(Connection& connection, const http::Request& request) {
     answer_at_once(connection, number, offset, !request.keep_alive);
     return;
   }
+  const engine::Command* command = decoded.command;
+  Chaos::Verdict verdict;
+  if (options_.chaos != nullptr && options_.chaos->is_active()) {
+    changed_command_ = *command;
+    verdict = options_.chaos->meddle(changed_command_.request, changed_messages_);
+    command = &changed_command_;
+    if (verdict.throttle || verdict.receive_empty) {
+      const auto lock = broker_.lock();  // what encoding may read, and the counters
+      const engine::Reply nothing{caller, std::nullopt, engine::MessagesReceived{}};
+      counters_.add(verdict.throttle ? service_.throttle(context, turn_bytes_)
+                                     : service_.encode(context, nothing, payloads_, turn_bytes_).outcome);
+      answer_at_once(connection, number, offset, !request.keep_alive);
+      return;
+    }
+  }
   turn_used_engine_ = true;
   bool answered = false;
   {
@@ -177,11 +192,12 @@ void DataPlane::serve(Connection& connection, const http::Request& request) {
     current_connection_ = &connection;
     current_request_ = number;
     current_answered_ = false;
-    broker_.handle(lock, *decoded.command, *now_);
+    current_lose_ = verdict.lose_response;
+    broker_.handle(lock, *command, *now_);
     answered = current_answered_;
     current_context_ = nullptr;
     // Before the lock is released: whoever ends this wait finds it parked.
-    if (!answered) parked_.emplace(number, Parked{connection.id, number, std::move(context)});
+    if (!answered) parked_.emplace(number, Parked{connection.id, number, verdict.lose_response, std::move(context)});
   }
   if (!to_sign_.empty()) {
     prepare_signatures(*decoded.command);
@@ -234,7 +250,7 @@ void DataPlane::on_reply(const engine::Reply& reply) {
       for (const engine::ReceivedMessage& message : received->messages) turn_handles_.push_back(message.handle);
     turn_replies_.push_back(TurnReply{current_connection_->id, current_request_, offset, turn_bytes_.size() - offset, handles_offset,
                                       turn_handles_.size() - handles_offset, reply.wait_for, !keeps_alive(*current_context_),
-                                      current_context_->service, current_context_->protocol});
+                                      current_context_->service, current_context_->protocol, current_lose_});
     if (reply.wait_for && (!turn_wait_ || *turn_wait_ < *reply.wait_for)) turn_wait_ = reply.wait_for;
     ++current_connection_->in_turn;
     current_answered_ = true;
@@ -249,6 +265,7 @@ void DataPlane::on_reply(const engine::Reply& reply) {
   mail.close_after = !keeps_alive(found->second.context);
   mail.service = found->second.context.service;
   mail.protocol = found->second.context.protocol;
+  mail.lose = found->second.lose;
   const api::Encoded encoded = parked_service_.encode(found->second.context, reply, payloads_, mail.bytes);
   counters_.add(encoded.outcome);
   unreadable_.insert(unreadable_.end(), encoded.unreadable.begin(), encoded.unreadable.end());
@@ -403,6 +420,13 @@ std::string_view DataPlane::refuse(api::aws::Service service, api::aws::Protocol
   return refusal_;
 }
 
+/// The request was carried out and its caller is not told: what a receive took stays hidden until its visibility ends.
+void DataPlane::lose_answer(Connection& connection) {
+  connection.closing = true;
+  leave_engine(connection);
+  loop_.close(connection.id, net::After::Flush);
+}
+
 void DataPlane::take_mail() {
   std::vector<Mail> mail;
   {
@@ -422,6 +446,10 @@ void DataPlane::take_mail() {
       one.handles.clear();
     }
     if (connection == nullptr) continue;
+    if (one.lose && !refused && there) {
+      lose_answer(*connection);
+      continue;
+    }
     if (!there) {  // hung up: nothing that is behind this answer has anybody to go to
       connection->closing = true;
       leave_engine(*connection);
@@ -448,6 +476,9 @@ void DataPlane::commit_turn() {
       bytes = refuse(reply.service, reply.protocol, !reply.close_after);
       if (!handles.empty()) give_back(handles);
       handles = {};
+    } else if (reply.lose) {
+      lose_answer(*connection);
+      continue;
     }
     queue_answer(*connection, reply.request, bytes, handles, reply.close_after);
     close_if_done(*connection);

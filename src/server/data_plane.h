@@ -21,6 +21,7 @@
 #include "api/service.h"
 #include "net/loop.h"
 #include "server/broker.h"
+#include "server/chaos.h"
 #include "server/envelope_signer.h"
 #include "server/metrics_sampler.h"
 #include "server/os_secrets.h"
@@ -31,6 +32,7 @@ namespace fanfare::server {
 
 struct DataPlaneOptions {
   api::ServiceOptions api;
+  Chaos* chaos = nullptr;  ///< null: no faults
   /// A request that has begun, and of which nothing more comes; one that comes in drops must be whole after four times this.
   milliseconds half_request_timeout{30'000};
   milliseconds idle_timeout{300'000};         ///< a kept-alive connection without a request
@@ -122,6 +124,7 @@ class DataPlane final : public net::LoopHandler, public ReplyTarget {
   struct Parked {
     net::ConnectionId connection;
     std::uint64_t request;
+    bool lose;  // the answer, on purpose
     api::ReplyContext context;
   };
   /// An answer of this turn: bytes in turn_bytes_, handles in turn_handles_.
@@ -136,6 +139,7 @@ class DataPlane final : public net::LoopHandler, public ReplyTarget {
     bool close_after;
     api::aws::Service service;
     api::aws::Protocol protocol;
+    bool lose = false;  // the answer, on purpose
   };
   /// An answer to a parked request, encoded under the lock.
   struct Mail {
@@ -147,6 +151,7 @@ class DataPlane final : public net::LoopHandler, public ReplyTarget {
     bool close_after;
     api::aws::Service service;
     api::aws::Protocol protocol;
+    bool lose = false;  // the answer, on purpose
   };
 
   Timestamp now();
@@ -169,6 +174,7 @@ class DataPlane final : public net::LoopHandler, public ReplyTarget {
   void take_mail();
   /// Has the signer begin with what this request's answer says will be shown in envelopes.
   void prepare_signatures(const engine::Command& command);
+  void lose_answer(Connection& connection);
   void begin_drain();
   void sweep();
   void arm_timer();
@@ -199,6 +205,8 @@ class DataPlane final : public net::LoopHandler, public ReplyTarget {
   std::optional<LogPosition> turn_wait_;
   bool turn_used_engine_ = false;
   std::optional<Instant> lazy_commit_at_;  // when records that nobody waits for are written; turns do not put it off
+  engine::Command changed_command_;                        // of a request that chaos changed
+  std::vector<engine::OutgoingMessage> changed_messages_;  // and what its batch points to
   Instant next_sweep_{};
   bool draining_ = false;
   // Protected by the broker's lock.
@@ -209,6 +217,7 @@ class DataPlane final : public net::LoopHandler, public ReplyTarget {
   std::uint64_t current_request_ = 0;
   bool current_answered_ = false;
   std::vector<engine::Published> to_sign_;  ///< of the request that is being handled, in the order of its publications
+  bool current_lose_ = false;
   api::Service parked_service_;  // service_ may be decoding while another thread ends a long poll of this loop
   std::unordered_map<std::uint64_t, Parked> parked_;
   std::vector<Mail> mail_;

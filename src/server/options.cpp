@@ -8,6 +8,7 @@
 #include <functional>
 
 #include "net/address.h"
+#include "server/chaos.h"
 
 namespace fanfare::server {
 namespace {
@@ -129,6 +130,8 @@ const std::map<std::string, Setter>& settings() {
       {"inbox-store", set(&ServeOptions::inbox_store)},
       {"clock", set(&ServeOptions::clock)},
       {"loop", set(&ServeOptions::loop)},
+      {"chaos", set(&ServeOptions::chaos)},
+      {"chaos-seed", set(&ServeOptions::chaos_seed)},
       {"threads", set(&ServeOptions::threads)},
       {"allow-public-development", set(&ServeOptions::allow_public_development)},
       {"live.sources", set(&ServeOptions::live_sources)},
@@ -221,6 +224,7 @@ Result<Success, std::string> check(const ServeOptions& options) {
   if (const auto ok = one_of("inbox-store", options.inbox_store, {"sqlite"}); !ok) return ok;
   if (const auto ok = one_of("clock", options.clock, {"real", "manual"}); !ok) return ok;
   if (const auto ok = one_of("loop", options.loop, {"auto", "io_uring", "epoll"}); !ok) return ok;
+  if (const auto plan = FaultPlan::parse(options.chaos); !plan) return "--chaos: " + plan.error();
   std::string_view rest = options.roles;
   if (rest.empty()) return std::string{"--roles: name at least one of broker, live, inbox, console"};
   while (!rest.empty()) {

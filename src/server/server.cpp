@@ -13,6 +13,7 @@
 #include <cstring>
 #include <filesystem>
 #include <mutex>
+#include <optional>
 #include <thread>
 
 #include "api/aws/authenticator.h"
@@ -266,6 +267,13 @@ int run(const ServeOptions& options, const sigset_t& signals, Log& log) {
   plane_options.signer = &signer;
   plane_options.signing_url = options.sns_signing_url;
 
+  std::optional<Chaos> chaos;
+  if (const auto plan = FaultPlan::parse(options.chaos); plan && !options.chaos.empty()) {
+    chaos.emplace(*plan, static_cast<std::uint64_t>(options.chaos_seed), log);
+    plane_options.chaos = &*chaos;
+    log.warn("server.chaos", {{"faults", plan->str()}, {"seed", options.chaos_seed}});
+  }
+
   const int threads = options.threads > 0 ? options.threads : static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
   std::vector<DataLoop> data_loops;
   MetricsSampler sampler{broker};
@@ -295,6 +303,10 @@ int run(const ServeOptions& options, const sigset_t& signals, Log& log) {
   const net::SocketAddress admin_bound = listen(*admin_loop, "admin", admin, false).address;
   AdminOptions admin_options;
   admin_options.movable_clock = options.clock == "manual";
+  if (chaos) {
+    admin_options.chaos = &*chaos;
+    admin_options.more_metrics.push_back([&chaos](std::string& text) { chaos->append_metrics(text); });
+  }
   admin_options.clock_moves = [&sampler, &clock] { sampler.read(clock.now(), [](const metrics::History&) {}); };
   admin_options.clock_moved = [&driver] { driver.look_at_deadline(); };
   admin_options.not_ready = [&broker] { return broker.writable() ? std::string{} : std::string{"the journal cannot be written"}; };

@@ -52,7 +52,9 @@ MessageSent EngineCore::send(QueueState& queue, const OutgoingMessage& message) 
       return {MessageId{first->id}, SequenceNumber{first->sequence_number}};
     }
   }
-  const queue::DeliveryDelay delay = message.delay.value_or(queue.settings.delivery_delay);
+  // A FIFO queue takes no delay of a message but zero, and that means the queue's. [quirk: zero-delay-of-fifo]
+  const queue::DeliveryDelay delay =
+      queue.settings.fifo ? queue.settings.delivery_delay : message.delay.value_or(queue.settings.delivery_delay);
   const SentEvent event{queue.id.number, queue.messages.next_sequence().value, message.id, now_ + delay.value()};
   const std::size_t start = outputs_->record_bytes.size();
   const LogPosition position = log_end_;
@@ -82,6 +84,14 @@ void EngineCore::run(const Caller& caller, const SendMessage& command) {
 void EngineCore::run(const Caller& caller, const SendMessageBatch& command) {
   QueueState* queue = queue_for(caller, command.queue, "sqs:SendMessage");
   if (queue == nullptr || refused_by_storage(caller)) return;
+  if (queue->settings.fifo) {
+    // What a FIFO queue cannot do without refuses the batch, not the entry. [quirk: fifo-batches-fail-whole]
+    for (const OutgoingMessage& message : command.messages) {
+      auto bad = check_message(*queue, message);
+      if (bad && (bad->code == Code::MessageGroupIdMissing || bad->code == Code::DeduplicationIdMissing))
+        return reply(caller.id, std::move(*bad));
+    }
+  }
   BatchSent sent;
   sent.results.reserve(command.messages.size());
   for (const OutgoingMessage& message : command.messages) {

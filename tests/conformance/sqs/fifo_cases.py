@@ -48,6 +48,32 @@ row(
 )
 
 
+def batch_is_refused_whole(message, bad):
+    q = Fifo()
+    good = {"Id": "a", "MessageBody": "m", "MessageGroupId": "g", "MessageDeduplicationId": "d"}
+    q.refuses(
+        "InvalidParameterValue",
+        message,
+        "SendMessageBatch",
+        Entries=[good, dict({"Id": "b", "MessageBody": "m"}, **bad)],
+    )
+    equal(q.receive(10), [])
+
+
+row(
+    "fifo batch: an entry without a group refuses the batch",
+    batch_is_refused_whole,
+    missing("MessageGroupId"),
+    {"MessageDeduplicationId": "e"},
+)
+row(
+    "fifo batch: an entry without a deduplication id refuses the batch",
+    batch_is_refused_whole,
+    NO_DEDUPLICATION,
+    {"MessageGroupId": "g"},
+)
+
+
 @case
 def fifo_batch_entries_fail_alone_for_other_reasons():
     answer = Fifo()(

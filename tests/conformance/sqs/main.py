@@ -14,6 +14,7 @@ import dead_letter_cases  # noqa: F401
 import fifo_cases  # noqa: F401
 import permission_cases  # noqa: F401
 import account_cases  # noqa: F401
+import chaos_cases  # noqa: F401
 
 if kit.JSON:  # Debian's botocore is older than message move tasks
     import move_cases  # noqa: F401
