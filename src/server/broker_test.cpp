@@ -34,6 +34,7 @@ class Harness final : public ReplyTarget {
       : options_(options), background_(background), files_(files), segment_bytes_(segment_bytes) {
     open();
   }
+  ~Harness() override { broker.reset(); }  // its job writes to the log, and must end before that goes
 
   void open() {
     const journal::FileJournalOptions journal_options{.segment_bytes = segment_bytes_, .background = background_};
