@@ -27,21 +27,26 @@ def main():
         found = tempfile.mkdtemp(prefix="fuzz-%s-" % target)
         command = [os.path.join(options.build, "fuzz", "fuzz_" + target), found, corpus, "-max_total_time=%d" % options.seconds, "-timeout=10",
                    "-print_final_stats=1", "-artifact_prefix=%s/" % found]
-        running.append((target, found, subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace")))
+        log = tempfile.TemporaryFile(mode="w+", errors="replace")
+        running.append((target, found, log, subprocess.Popen(command, stdout=log, stderr=subprocess.STDOUT)))
     rows, failed = [], 0
-    for target, found, process in running:
-        output = process.communicate()[0]
+    for target, found, log, process in running:
+        _, status, usage = os.wait4(process.pid, 0)
+        code = os.waitstatus_to_exitcode(status)
+        log.seek(0)
+        output = log.read()
         runs = re.search(r"stat::number_of_executed_units:\s+(\d+)", output)
         findings = [name for name in os.listdir(found) if name.startswith(("crash-", "leak-", "timeout-", "oom-"))]
-        failed += bool(findings or process.returncode)
-        rows.append("| %s | %s | %d | %s |" % (target, runs.group(1) if runs else "?", len(findings), process.returncode))
+        failed += bool(findings or code)
+        rows.append("| %s | %s | %.0f | %d | %s |" % (target, runs.group(1) if runs else "?", usage.ru_utime + usage.ru_stime,
+                                                      len(findings), code))
         if findings:
             print("FAILED %s: %s in %s" % (target, findings, found))
     with open("/proc/cpuinfo") as cpus:
         models = [line.split(":")[1].strip() for line in cpus if line.startswith("model name")]
     with open(options.out, "w") as out:
         out.write("# Fuzzing, %d seconds a target\n\nDate %s, commit %s, %d x %s, Linux %s; libFuzzer with address and undefined sanitizers, all targets side by side.\n\n"
-                  "| target | inputs run | findings | exit code |\n|---|---|---|---|\n%s\n" %
+                  "| target | inputs run | processor time, s | findings | exit code |\n|---|---|---|---|---|\n%s\n" %
                   (options.seconds, time.strftime("%Y-%m-%d"), commit, len(models), models[0], os.uname().release, "\n".join(rows)))
     print("%d passed, %d failed" % (len(rows) - failed, failed))
     return 1 if failed else 0
