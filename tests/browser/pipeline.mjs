@@ -37,19 +37,23 @@ function startDemo(data) {
     { stdio: ["ignore", "pipe", "inherit"] });
   const lines = createInterface({ input: demo.stdout });
   const output = [];
+  let agree;
+  const agreed = new Promise((resolve) => { agree = resolve; });
   const ready = new Promise((resolve, reject) => {
     lines.on("line", (line) => {
       output.push(line);
+      if (line.startsWith("All totals agree")) agree(line);
       if (line.startsWith('{"event":"ready"')) resolve(JSON.parse(line));
     });
     demo.on("exit", (code) => reject(new Error(`the demo left with ${code}: ${output.join("\n")}`)));
   });
   const ended = new Promise((resolve) => demo.on("exit", resolve));
-  return { demo, ready, ended, output };
+  demo.on("exit", () => agree(""));
+  return { demo, ready, agreed, ended, output };
 }
 
 const data = mkdtempSync(path.join(tmpdir(), "fanfare-browser-"));
-const { demo, ready, ended } = startDemo(data);
+const { demo, ready, agreed, ended } = startDemo(data);
 const browser = await chromium.launch({
   executablePath: process.env.CHROMIUM ?? "/usr/bin/chromium",
   args: ["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",
@@ -108,6 +112,7 @@ try {
     assert.ok(shown.embedded.some((text) => /^nearest: .+ \(\d\.\d\d\)/.test(text)), shown.embedded.join("\n"));
     assert.ok(shown.moderated.every((text) => /^\w+, score [\d.]+$/.test(text)), shown.moderated.join("\n"));
   });
+  await check("the demo says itself that all totals agree", async () => assert.match(await agreed, /^All totals agree: 60 documents/));
   await check("the page has no errors", async () => assert.deepEqual(errors, []));
 } finally {
   await browser.close();
