@@ -233,6 +233,12 @@ bool EngineCore::refused(const Caller& caller, std::string_view action, const To
   return true;
 }
 
+bool EngineCore::refused_by_numbers(const Caller& caller) {
+  const bool used_up = std::max({queues_.size(), topics_.size(), subscriptions_.size()}) >= kNumbersMax;
+  if (used_up) reply(caller.id, Unavailable::StorageFull);
+  return used_up;
+}
+
 bool EngineCore::refused_by_storage(const Caller& caller) {
   if (storage_full_) reply(caller.id, Unavailable::StorageFull);
   return storage_full_;

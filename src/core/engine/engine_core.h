@@ -137,6 +137,10 @@ class EngineCore {
   [[nodiscard]] bool refused(const Caller& caller, std::string_view action, const QueueState& queue, bool owner_only = false);
   [[nodiscard]] bool refused(const Caller& caller, std::string_view action, const TopicState& topic, bool owner_only = false);
   [[nodiscard]] bool refused_by_storage(const Caller& caller);
+  /// Queues, topics and subscriptions that one journal can number in its life, the deleted ones included. A snapshot that
+  /// names more is damaged.
+  static constexpr std::size_t kNumbersMax = std::size_t{1} << 24;
+  [[nodiscard]] bool refused_by_numbers(const Caller& caller);
 
   // ---- Queues
   [[nodiscard]] QueueState* find_queue(const QueueKeyView& key) const;

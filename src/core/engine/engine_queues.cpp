@@ -98,7 +98,7 @@ void EngineCore::run(const Caller& caller, const CreateQueue& command) {
   if (command.tags.size() > kTagsMax) return reply(caller.id, error(Code::TooManyTags));
   const queue::QueueSettings settings = queue::with_changes({}, command.attributes);
   if (auto bad = check_settings(command.queue, {}, settings, command.attributes)) return reply(caller.id, std::move(*bad));
-  if (refused_by_storage(caller)) return;
+  if (refused_by_storage(caller) || refused_by_numbers(caller)) return;
   const auto number = static_cast<std::uint32_t>(queues_.size());
   record(QueueCreatedEvent{number, SequenceNumber::first_of(options_.epoch).value, key, settings, owned(command.tags)});
   const QueueState& created = *queues_[number];

@@ -20,6 +20,8 @@ inline EntryState last_of(EntryState) { return EntryState::Delayed; }
 namespace fanfare::engine {
 namespace {
 
+constexpr std::uint64_t kLogSpanMax = std::uint64_t{1} << 42;  // 4 TiB
+
 constexpr std::uint8_t kVersion = 2;
 constexpr std::size_t kPayloadsPerSection = 65'536;
 constexpr std::size_t kEntriesPerSection = 8'192;
@@ -330,6 +332,7 @@ bool EngineCore::load_section(std::string_view section, Loading& loading) {
     case SectionKind::Head: {
       HeadImage head;
       if (!read_image(reader, head) || head.queues_end == 0 || head.topics_end == 0 || head.subscriptions_end == 0) return false;
+      if (std::max<std::size_t>({head.queues_end, head.topics_end, head.subscriptions_end}) > kNumbersMax) return false;
       log_end_ = {head.log_end};
       now_ = head.now;
       queues_.resize(head.queues_end);
@@ -400,8 +403,11 @@ bool EngineCore::load_section(std::string_view section, Loading& loading) {
     case SectionKind::Payloads: {
       PayloadsImage image;
       if (!read_image(reader, image)) return false;
-      for (const auto& [position, bytes] : image.payloads)
+      for (const auto& [position, bytes] : image.payloads) {
+        // The log is never longer than this: a position elsewhere is damage, and the count by regions would take all memory.
+        if (position > log_end_.value || log_end_.value - position > kLogSpanMax) return false;
         payloads.push_back(payloads_.add(LogPosition{position}, {}, bytes, 1));
+      }
       return true;
     }
     case SectionKind::Directory: {

@@ -69,7 +69,7 @@ void EngineCore::run(const Caller& caller, const CreateTopic& command) {
   if (tags.size() > kTagsMax) return reply(caller.id, error(Code::TooManyTags));
   const topic::TopicSettings settings = topic::with_changes({}, command.attributes);
   if (auto bad = check_topic_settings(command.topic, settings, command.attributes)) return reply(caller.id, std::move(*bad));
-  if (refused_by_storage(caller)) return;
+  if (refused_by_storage(caller) || refused_by_numbers(caller)) return;
   const auto number = static_cast<std::uint32_t>(topics_.size());
   record(TopicCreatedEvent{number, SequenceNumber::first_of(options_.epoch).value, key, settings, {tags.begin(), tags.end()}});
   reply_when_durable(caller.id, TopicFound{&topics_[number]->key});
@@ -213,7 +213,7 @@ void EngineCore::run(const Caller& caller, const Subscribe& command) {
   }
   topic::SubscriptionSettings settings = topic::with_changes({}, command.attributes);
   if (auto bad = check_subscription(*topic, command.protocol, settings)) return reply(caller.id, std::move(*bad));
-  if (refused_by_storage(caller)) return;
+  if (refused_by_storage(caller) || refused_by_numbers(caller)) return;
   // Whoever owns the queue needs no confirmation; anybody else's request must be confirmed by its owner.
   const bool confirmed = to_queue ? queue_key->account == caller.principal.account : !outbound;
   if (outbound) create_outbound_queue(command.topic, command.fresh_uuid);
