@@ -91,7 +91,12 @@ class TestBroker {
   struct Metrics final : cloudwatch::MetricsSource {
     explicit Metrics(TestBroker& its_broker) : broker(its_broker) {}
     void read(Timestamp now, const std::function<void(const metrics::History&)>& use) override {
-      cloudwatch::feed(history, broker.engine_, now);
+      cloudwatch::IntoHistory sink{history};
+      cloudwatch::MetricNames names{sink, now};
+      history.begin(now);
+      broker.engine_.visit_metrics(names);
+      history.end();
+      broker.engine_.forget_size_ranges();
       use(history);
     }
     TestBroker& broker;

@@ -6,33 +6,12 @@
 #include <map>
 
 #include "api/cloudwatch/feed.h"
+#include "server/collected_metrics.h"
 #include "server/metrics.h"
 #include "wire/json/writer.h"
 
 namespace fanfare::server {
 namespace {
-
-struct QueueRow {
-  engine::QueueKey key;
-  engine::MessageCounts counts;
-  std::optional<Timestamp> oldest_sent;
-  engine::QueueCounters counters;
-};
-struct TopicRow {
-  engine::TopicKey key;
-  engine::TopicCounters counters;
-};
-
-/// Copies what the engine shows, so that the lock is held for the copying only.
-struct Collected final : engine::MetricsVisitor {
-  std::vector<QueueRow> queues;
-  std::vector<TopicRow> topics;
-  void queue(const engine::QueueKey& key, const engine::MessageCounts& counts, std::optional<Timestamp> oldest,
-             const engine::QueueCounters& counters) override {
-    queues.push_back({key, counts, oldest, counters});
-  }
-  void topic(const engine::TopicKey& key, const engine::TopicCounters& counters) override { topics.push_back({key, counters}); }
-};
 
 /// AWS's metrics, to be written when the lock is free again.
 struct AwsMetrics final : api::cloudwatch::MetricSink {
@@ -73,8 +52,7 @@ std::uint64_t filtered(const engine::TopicCounters& c) {
 }  // namespace
 
 void BrokerReport::append_metrics(std::string& out) {
-  Collected all;
-  AwsMetrics aws;
+  CollectedMetrics all;
   std::map<std::tuple<std::string, std::string, std::string>, std::uint64_t> requests;
   CommitHistogram commits;
   journal::JournalStats journal;
@@ -83,7 +61,6 @@ void BrokerReport::append_metrics(std::string& out) {
   std::uint64_t resident = 0;
   broker_.locked([&](engine::Engine& engine, journal::Journal& log) {
     engine.visit_metrics(all);
-    api::cloudwatch::visit(engine, clock_.now(), aws);
     waiters = engine.waiter_count();
     resident = engine.resident_bytes();
     journal = log.stats();
@@ -94,7 +71,7 @@ void BrokerReport::append_metrics(std::string& out) {
   });
   MetricsWriter writer{out};
   writer.describe("fanfare_queue_messages", "gauge", "Messages of a queue by state.");
-  for (const QueueRow& row : all.queues) {
+  for (const CollectedMetrics::QueueRow& row : all.queues) {
     const std::string& queue = row.key.name.str();
     writer.sample("fanfare_queue_messages", {{"queue", queue}, {"state", "visible"}}, row.counts.visible);
     writer.sample("fanfare_queue_messages", {{"queue", queue}, {"state", "in_flight"}}, row.counts.in_flight);
@@ -102,11 +79,11 @@ void BrokerReport::append_metrics(std::string& out) {
   }
   writer.describe("fanfare_queue_oldest_message_seconds", "gauge", "Age of the oldest message of a queue.");
   const Timestamp now = clock_.now();
-  for (const QueueRow& row : all.queues)
+  for (const CollectedMetrics::QueueRow& row : all.queues)
     writer.sample("fanfare_queue_oldest_message_seconds", {{"queue", row.key.name.str()}},
                   row.oldest_sent ? static_cast<double>((now - *row.oldest_sent).count()) / 1000 : 0.0);
   writer.describe("fanfare_queue_events_total", "counter", "What happened to a queue's messages since the start.");
-  for (const QueueRow& row : all.queues) {
+  for (const CollectedMetrics::QueueRow& row : all.queues) {
     const engine::QueueCounters& c = row.counters;
     const std::pair<std::string_view, std::uint64_t> events[] = {
         {"sent", c.sent},       {"received", c.received}, {"empty_receive", c.empty_receives}, {"deleted", c.deleted},
@@ -120,16 +97,18 @@ void BrokerReport::append_metrics(std::string& out) {
       if (std::get<0>(key) == service) writer.sample(metric, {{"action", std::get<1>(key)}, {"code", std::get<2>(key)}}, count);
   }
   writer.describe("fanfare_sns_messages_published_total", "counter", "Messages published to a topic.");
-  for (const TopicRow& row : all.topics)
+  for (const CollectedMetrics::TopicRow& row : all.topics)
     writer.sample("fanfare_sns_messages_published_total", {{"topic", row.key.name.str()}}, row.counters.published);
   writer.describe("fanfare_sns_notifications_total", "counter", "Notifications of a topic by what became of them.");
-  for (const TopicRow& row : all.topics) {
+  for (const CollectedMetrics::TopicRow& row : all.topics) {
     const std::string& topic = row.key.name.str();
     writer.sample("fanfare_sns_notifications_total", {{"topic", topic}, {"outcome", "delivered"}}, row.counters.delivered);
     writer.sample("fanfare_sns_notifications_total", {{"topic", topic}, {"outcome", "failed"}}, row.counters.failed);
     writer.sample("fanfare_sns_notifications_total", {{"topic", topic}, {"outcome", "filtered"}}, filtered(row.counters));
     writer.sample("fanfare_sns_notifications_total", {{"topic", topic}, {"outcome", "dlq"}}, row.counters.redriven);
   }
+  AwsMetrics aws;
+  all.name(clock_.now(), aws);
   append_aws_metrics(writer, aws);
   writer.describe("fanfare_journal_commit_seconds", "histogram", "Time that one commit of the journal took.");
   std::uint64_t below = 0;
@@ -159,7 +138,7 @@ void BrokerReport::append_metrics(std::string& out) {
 }
 
 std::string BrokerReport::state_json() {
-  Collected all;
+  CollectedMetrics all;
   std::vector<engine::FailedDelivery> failed;
   std::size_t waiters = 0;
   broker_.locked([&](engine::Engine& engine, journal::Journal&) {
@@ -171,7 +150,7 @@ std::string BrokerReport::state_json() {
   std::string text;
   wire::json::Writer out{text};
   out.begin_object().key("queues").begin_array();
-  for (const QueueRow& row : all.queues) {
+  for (const CollectedMetrics::QueueRow& row : all.queues) {
     out.begin_object();
     out.key("name").string(row.key.name.str()).key("account").string(row.key.account.str()).key("region").string(row.key.region.str());
     out.key("visible").unsigned_integer(row.counts.visible).key("in_flight").unsigned_integer(row.counts.in_flight);
@@ -181,7 +160,7 @@ std::string BrokerReport::state_json() {
     out.key("oldest_ms").integer(row.oldest_sent ? (now - *row.oldest_sent).count() : 0).end_object();
   }
   out.end_array().key("topics").begin_array();
-  for (const TopicRow& row : all.topics) {
+  for (const CollectedMetrics::TopicRow& row : all.topics) {
     out.begin_object();
     out.key("name").string(row.key.name.str()).key("account").string(row.key.account.str()).key("region").string(row.key.region.str());
     out.key("published").unsigned_integer(row.counters.published).key("delivered").unsigned_integer(row.counters.delivered);

@@ -1,11 +1,19 @@
 #include "server/metrics_sampler.h"
 
-#include "api/cloudwatch/feed.h"
+#include "server/collected_metrics.h"
 
 namespace fanfare::server {
 
 void MetricsSampler::look(Timestamp now) {
-  broker_.locked([&](engine::Engine& engine, journal::Journal&) { api::cloudwatch::feed(history_, engine, now); });
+  CollectedMetrics all;
+  broker_.locked([&](engine::Engine& engine, journal::Journal&) {
+    engine.visit_metrics(all);
+    engine.forget_size_ranges();
+  });
+  api::cloudwatch::IntoHistory sink{history_};
+  history_.begin(now);
+  all.name(now, sink);
+  history_.end();
   last_ = now;
 }
 

@@ -458,19 +458,19 @@ def a_twelve_digit_access_key_is_an_account():
     equal(error_of(region.get_queue_url, QueueName=queue)[0], "AWS.SimpleQueueService.NonExistentQueue")
 
 
-def main():
+def run(cases):
     print("boto3 %s, botocore %s, %s" % (boto3.__version__, botocore.__version__, sqs.meta.service_model.metadata["protocol"]))
     failed = 0
-    for one in CASES:
+    for one in cases:
         try:
             one()
         except Exception:  # whatever goes wrong is this case's failure, and the others still run
             failed += 1
             print("FAILED %s" % one.__name__)
             traceback.print_exc(file=sys.stdout)
-    print("%d passed, %d failed" % (len(CASES) - failed, failed))
+    print("%d passed, %d failed" % (len(cases) - failed, failed))
     return 1 if failed else 0
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(run(CASES))

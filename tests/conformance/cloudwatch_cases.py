@@ -12,13 +12,11 @@ import re
 import subprocess
 import sys
 import time
-import traceback
 import urllib.request
 
-from cases import OPTIONS, arn, equal, error_of, make_queue, name, policy_for, receive, sns, sqs
+from cases import OPTIONS, arn, equal, error_of, make_queue, name, policy_for, receive, run, sns, sqs
 
 import boto3
-import botocore
 
 cloudwatch = boto3.client("cloudwatch", **OPTIONS)
 CASES = []
@@ -232,19 +230,5 @@ def a_refused_delivery_is_told_to_everybody_who_looks():
         assert "aws:SourceArn" in told["why"], told
 
 
-def main():
-    print("boto3 %s, botocore %s" % (boto3.__version__, botocore.__version__))
-    failed = 0
-    for one in CASES:
-        try:
-            one()
-        except Exception:  # whatever goes wrong is this case's failure, and the others still run
-            failed += 1
-            print("FAILED %s" % one.__name__)
-            traceback.print_exc(file=sys.stdout)
-    print("%d passed, %d failed" % (len(CASES) - failed, failed))
-    return 1 if failed else 0
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(run(CASES))

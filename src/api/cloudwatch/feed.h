@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string_view>
 
 #include "base/time.h"
@@ -22,10 +23,31 @@ class MetricSink {
   virtual void gauge(const metrics::Resource& of, std::string_view name, double value) = 0;
 };
 
-/// Hands every metric of every queue and topic to the sink. [SQS Available CloudWatch metrics] [SNS Monitoring topics]
-void visit(const engine::Engine& engine, Timestamp now, MetricSink& sink);
+/// Hands every metric of each queue and topic that it visits to the sink. [SQS Available CloudWatch metrics]
+/// [SNS Monitoring topics]
+class MetricNames final : public engine::MetricsVisitor {
+ public:
+  MetricNames(MetricSink& sink, Timestamp now) : sink_(sink), now_(now) {}
+  void queue(const engine::QueueKey& key, const engine::MessageCounts& counts, std::optional<Timestamp> oldest_sent,
+             const engine::QueueCounters& counters) override;
+  void topic(const engine::TopicKey& key, const engine::TopicCounters& counters) override;
 
-/// One look of `history` at everything that the engine has.
-void feed(metrics::History& history, engine::Engine& engine, Timestamp now);
+ private:
+  MetricSink& sink_;
+  Timestamp now_;
+};
+
+/// Puts metrics into a history, between its begin() and end().
+class IntoHistory final : public MetricSink {
+ public:
+  explicit IntoHistory(metrics::History& history) : history_(history) {}
+  void counter(const metrics::Resource& of, std::string_view name, std::uint64_t total) override;
+  void sizes(const metrics::Resource& of, std::string_view name, std::uint64_t events, std::uint64_t bytes,
+             const engine::SizeRange& range) override;
+  void gauge(const metrics::Resource& of, std::string_view name, double value) override;
+
+ private:
+  metrics::History& history_;
+};
 
 }  // namespace fanfare::api::cloudwatch
