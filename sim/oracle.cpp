@@ -692,10 +692,8 @@ void Oracle::answered_delete(Call& call, const Answer& answer, const Moment& mom
     for (const CallPtr& open : open_receives_)
       if (!open->finished && open->stalled && open->queue == call.queue) last = false;
     if (instance.deliveries.back().turn >= call.handled_turn && static_cast<std::size_t>(number) + 1 < instance.deliveries.size()) last = false;
-    // A handle from the dead-letter queue does not name the message that is back in its source.
-    if (delivery.lost && queues_[static_cast<std::size_t>(instance.queue)].dead_letter == call.queue) instance.maybe_gone = true;
     if (instance.gone != Gone::No) continue;
-    if (last && delivery.lost && (instance.moved || !instance.sure || instance.latest > delivery.at)) last = false;
+    if (last && delivery.lost && (!instance.sure || instance.latest > delivery.at)) last = false;
     if (last) {
       if (delivery.until < call.handled_at) note(Property::LateDelete);
       instance.gone = Gone::Deleted;
@@ -786,14 +784,6 @@ void Oracle::crashed(LogPosition durable_end, std::int64_t micros, bool disk_in_
       instance.message_id.clear();
       instance.sequence.clear();
       instance.sent_sequence.clear();
-    }
-    // The move to the dead-letter queue is durable no later than a receive there: it may be undone.
-    if (instance.moved && std::all_of(instance.deliveries.begin(), instance.deliveries.end(), [&](const Delivery& delivery) {
-          return delivery.queue != instance.queue || delivery.lost || delivery.log_end > durable_end;
-        })) {
-      instance.moved = false;
-      instance.queue = instance.source;
-      instance.sequence.clear();
     }
     for (Delivery& delivery : instance.deliveries) {
       if (delivery.log_end > durable_end && !delivery.lost) {

@@ -282,7 +282,7 @@ void EngineCore::serve_waiters() {
       take(queue, waiter->max_messages, visibility.value(), messages);
       if (messages.empty()) break;
       note_attempt(queue, waiter->attempt_id, visibility.value(), messages);
-      reply(waiter->caller, MessagesReceived{messages});
+      reply_received(queue, waiter->caller, messages);
       end_waiter(queue, waiter);
     }
   }

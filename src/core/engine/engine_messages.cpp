@@ -181,10 +181,19 @@ bool EngineCore::take(QueueState& queue, std::int64_t max, seconds visibility, s
 
 void EngineCore::dead_letter(QueueState& from, const queue::Entry& entry, QueueState& to) {
   bring_up_to_date(to);
-  record(DeadLetteredEvent{from.id.number, entry.sequence.value, to.id.number, to.messages.next_sequence().value, now_});
+  const SequenceNumber sequence = to.messages.next_sequence();
+  record(DeadLetteredEvent{from.id.number, entry.sequence.value, to.id.number, sequence.value, now_});
+  to.moved_in = {sequence, log_end_};
   ++from.counters.dead_lettered;
   note_deadline(to);
   note_arrival(to);
+}
+
+void EngineCore::reply_received(const QueueState& queue, CallerId caller, const std::vector<ReceivedMessage>& messages) {
+  const bool moved = std::any_of(messages.begin(), messages.end(), [&](const ReceivedMessage& message) {
+    return message.sequence_number <= queue.moved_in.sequence;
+  });
+  outputs_->replies.push_back({caller, moved ? std::optional{queue.moved_in.log_end} : std::nullopt, MessagesReceived{messages}});
 }
 
 bool EngineCore::repeat_attempt(QueueState& queue, std::string_view attempt_id, seconds visibility,
@@ -225,11 +234,11 @@ void EngineCore::run(const Caller& caller, const ReceiveMessages& command) {
   serve_waiters();
   std::vector<ReceivedMessage>& messages = fresh_received();
   if (!command.attempt_id.empty() && repeat_attempt(*queue, command.attempt_id, visibility.value(), messages))
-    return reply(caller.id, MessagesReceived{messages});
+    return reply_received(*queue, caller.id, messages);
   const bool at_limit = take(*queue, command.max_messages.count(), visibility.value(), messages);
   if (!messages.empty()) {
     note_attempt(*queue, command.attempt_id, visibility.value(), messages);
-    return reply(caller.id, MessagesReceived{messages});
+    return reply_received(*queue, caller.id, messages);
   }
   if (wait.count() == 0) {
     if (at_limit && !queue->settings.fifo) return reply(caller.id, error(Code::TooManyInFlight));

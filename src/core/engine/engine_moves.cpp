@@ -180,7 +180,9 @@ bool EngineCore::move_slice(QueueState& source) {
     if (to == nullptr || to == &source || to->settings.fifo != source.settings.fifo)
       return end(Status::Failed, Failure::DestinationMissing);
     bring_up_to_date(*to);
-    record(MessageMovedEvent{source.id.number, entry->sequence.value, to->id.number, to->messages.next_sequence().value});
+    const SequenceNumber sequence = to->messages.next_sequence();
+    record(MessageMovedEvent{source.id.number, entry->sequence.value, to->id.number, sequence.value});
+    to->moved_in = {sequence, log_end_};
     note_arrival(*to);
     note_deadline(*to);
   }

@@ -30,6 +30,31 @@ TEST(Engine, RepliesNameTheRecordsThatTheyWaitFor) {
   EXPECT_EQ(e.engine.log_end(), before);
 }
 
+// Else a crash could undo the move under a handle that somebody holds: its delete would answer well and delete nothing.
+TEST(Engine, AReceiveOfWhatWasMovedHereWaitsForTheMove) {
+  EngineFixture e;
+  e.create_queue("dead");
+  queue::AttributeChanges redrive;
+  redrive.redrive_policy.emplace();
+  redrive.redrive_policy->value = queue::RedrivePolicy{QueueKey{queue_key("dead")}, 1};
+  e.create_queue("q", redrive);
+  e.send("q", "first");
+  e.receive("q", 1, 0);
+  e.pass(1ms);
+  EXPECT_EQ(e.bodies("q"), "") << "dead-lettered now";
+  const LogPosition moved = e.engine.log_end();
+  EXPECT_EQ(e.wait_of(e.ask_receive("dead", 1, 0)), moved);
+  e.pass(1ms);
+  EXPECT_EQ(e.wait_of(e.ask_receive("dead", 1, 0)), moved) << "whoever receives it again cannot know more";
+  e.pass(1ms);
+  const CallerId waiter = e.ask_receive("q", 1, 0, 20);
+  e.call<MoveTaskStarted>(StartMoveTask{queue_key("dead"), {}, 0, Uuid::from_random(e.secrets.bytes16())});
+  e.deadline();
+  EXPECT_TRUE(e.wait_of(waiter).has_value()) << "a move task's message";
+  e.send("q", "second");
+  EXPECT_EQ(e.wait_of(e.ask_receive("q", 10)), std::nullopt) << "what was sent behind it needs no move";
+}
+
 TEST(Engine, ASecondCreatorWaitsForTheFirstsRecord) {
   EngineFixture e;
   e.ask(CreateQueue{queue_key("q"), {}, {}});
