@@ -4,41 +4,16 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
-#include <cstdlib>
-#include <iostream>
 
-#include "base/assert.h"
 #include "core/engine/records.h"
 #include "core/message/content.h"
 #include "core/topic/names.h"
+#include "words.h"
 
 namespace fanfare::scenarios {
 namespace {
 
 using namespace engine;
-
-constexpr std::string_view kAccount = "000000000000";
-constexpr std::string_view kRegion = "us-east-1";
-constexpr Timestamp kStart = timestamp_from_unix_ms(1'764'500'000'000);
-
-[[noreturn]] void wrong(const std::string& what) {
-  std::cerr << "scenario: " << what << "\n";
-  std::exit(2);
-}
-
-std::int64_t seconds_of(const std::string& text) {
-  const auto duration = parse_duration(text);
-  if (!duration) wrong("'" + text + "' is no duration such as 30s");
-  return std::chrono::duration_cast<seconds>(*duration).count();
-}
-
-std::int64_t number_of(const std::string& text) {
-  std::int64_t number = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (error != std::errc{} || end != text.data() + text.size()) wrong("'" + text + "' is no number");
-  return number;
-}
 
 template <class Setting>
 Setting setting(const Result<Setting, queue::SettingError>& result, const std::string& text) {
@@ -143,14 +118,6 @@ std::string state_of(const MoveTask& task) {
   return "failed";
 }
 
-std::string delivery_policy(const std::string& queue, const std::string& topic) {
-  return R"({"Version":"2012-10-17","Statement":{"Effect":"Allow","Principal":{"Service":"sns.amazonaws.com"},)"
-         R"("Action":"sqs:SendMessage","Resource":")" +
-         QueueKey{QueueKeyView{kAccount, kRegion, queue}}.arn().str() +
-         R"(","Condition":{"ArnEquals":{"aws:SourceArn":")" + TopicKey{TopicKeyView{kAccount, kRegion, topic}}.arn().str() +
-         R"("}}}})";
-}
-
 /// visibility=30s delay=5s retention=60s wait=20s max_size=1024 redrive=dlq:3 fifo=true policy={..} allow=topic
 queue::AttributeChanges attributes_of(const Step& step) {
   queue::AttributeChanges changes;
@@ -174,7 +141,7 @@ queue::AttributeChanges attributes_of(const Step& step) {
       changes.redrive_policy.emplace();
       const std::size_t colon = text.find(':');
       if (colon != std::string::npos) {
-        changes.redrive_policy->value = queue::RedrivePolicy{QueueKey{QueueKeyView{kAccount, kRegion, text.substr(0, colon)}},
+        changes.redrive_policy->value = queue::RedrivePolicy{QueueKey{queue_key(std::string_view{text}.substr(0, colon))},
                                                              static_cast<std::uint32_t>(number_of(text.substr(colon + 1)))};
       }
     } else if (name == "redrive_allow") {
@@ -183,7 +150,7 @@ queue::AttributeChanges attributes_of(const Step& step) {
       policy.permission = queue::RedriveAllowPolicy::Permission::DenyAll;
       if (text != "none") {
         policy.permission = queue::RedriveAllowPolicy::Permission::ByQueue;
-        policy.sources.emplace_back(QueueKeyView{kAccount, kRegion, text});
+        policy.sources.emplace_back(queue_key(text));
       }
       changes.redrive_allow_policy->value = policy;
     } else if (!name.starts_with("tag.")) {
@@ -201,17 +168,10 @@ std::vector<Tag> tags_of(const Step& step) {
   return tags;
 }
 
-/// attr.kind=uploaded, attr.size=Number:5
-std::vector<message::MessageAttribute> message_attributes_of(const Step& step) {
+/// Views into `values`.
+std::vector<message::MessageAttribute> views_of(const std::vector<TypedValue>& values) {
   std::vector<message::MessageAttribute> attributes;
-  for (const auto& [name, text] : step.options) {
-    if (!name.starts_with("attr.")) continue;
-    const std::string_view value{text};
-    const std::size_t colon = value.find(':');
-    const bool typed = colon != std::string_view::npos;
-    attributes.push_back({std::string_view{name}.substr(5), typed ? value.substr(0, colon) : std::string_view{"String"},
-                          typed ? value.substr(colon + 1) : value});
-  }
+  for (const TypedValue& one : values) attributes.push_back({one.name, one.type, one.value});
   return attributes;
 }
 
@@ -226,12 +186,18 @@ topic::SubscriptionChanges subscription_changes_of(const Step& step) {
     else if (name == "dlq") {
       changes.redrive_policy.emplace();
       if (text != "none")
-        changes.redrive_policy->value = topic::RedrivePolicy{QueueKey{QueueKeyView{kAccount, kRegion, text}}.arn()};
+        changes.redrive_policy->value = topic::RedrivePolicy{QueueKey{queue_key(text)}.arn()};
     } else {
       wrong("subscriptions have no setting '" + name + "'");
     }
   }
   return changes;
+}
+
+/// Whose queues and topics are listed.
+std::string_view account_of(const Step& step) {
+  const std::string_view caller = step.caller;
+  return caller.size() >= kHome.size() && caller.find_first_not_of("0123456789") >= kHome.size() ? caller.substr(0, kHome.size()) : kHome;
 }
 
 /// Stands for the digest that the API makes of a body.
@@ -246,10 +212,7 @@ std::string attributes_text(const message::ContentView& content) {
 
 }  // namespace
 
-CoreDriver::CoreDriver() : now_(kStart) {
-  options_.frame = {16, 8};
-  engine_ = std::make_unique<Engine>(options_);
-}
+CoreDriver::CoreDriver(const Settings& settings) : engine_(settings) {}
 
 const std::map<std::string, CoreDriver::Verb, std::less<>>& CoreDriver::verbs() {
   static const std::map<std::string, Verb, std::less<>> table = {
@@ -292,25 +255,23 @@ const std::map<std::string, CoreDriver::Verb, std::less<>>& CoreDriver::verbs() 
       {"publish_batch", &CoreDriver::publish_batch},
       {"metrics", &CoreDriver::metrics},
       {"storage", &CoreDriver::storage},
+      {"permit_topic", &CoreDriver::permit_topic},
+      {"forbid_topic", &CoreDriver::forbid_topic},
+      {"explain", &CoreDriver::explain},
+      {"why", &CoreDriver::why},
   };
   return table;
 }
 
-bool CoreDriver::knows(std::string_view verb) const { return verbs().contains(verb); }
+bool CoreDriver::knows(std::string_view verb) const { return verbs().contains(verb) || Cast::knows(verb); }
 
-Answer CoreDriver::perform(const Step& step) { return (this->*verbs().find(step.verb)->second)(step); }
+Answer CoreDriver::perform(const Step& step) {
+  if (auto declared = cast_.declare(step)) return *declared;
+  return (this->*verbs().find(step.verb)->second)(step);
+}
 
-// As the shell does: woken at each deadline, at its time.
 void CoreDriver::advance_to(milliseconds since_start) {
-  const Timestamp target = kStart + since_start;
-  if (target < now_) wrong("time runs back");
-  for (int i = 0; i < 100'000; ++i) {
-    const auto next = engine_->next_deadline();
-    if (!next || *next > target) break;
-    now_ = std::max(now_, *next);
-    input(DeadlineCame{});
-  }
-  now_ = target;
+  engine_.advance_to(kStart + since_start, [this](const Outputs& outputs) { take_replies(outputs); });
 }
 
 std::optional<Answer> CoreDriver::late_answer(const std::string& client) {
@@ -323,18 +284,19 @@ std::optional<Answer> CoreDriver::late_answer(const std::string& client) {
   return copy;
 }
 
-void CoreDriver::input(const Input& one) {
-  outputs_.clear();
-  engine_->handle(one, now_, outputs_);
-  for (const RecordSpan& span : outputs_.records) log_.emplace_back(span.position, std::string{outputs_.record(span)});
-  for (const Reply& reply : outputs_.replies) answers_.insert_or_assign(reply.caller.value, answer_of(reply));
+void CoreDriver::input(const Input& one) { take_replies(engine_.handle(one)); }
+
+void CoreDriver::take_replies(const Outputs& outputs) {
+  for (const Reply& reply : outputs.replies) answers_.insert_or_assign(reply.caller.value, answer_of(reply));
 }
 
 template <class Request>
 Answer CoreDriver::ask(const Step& step, const Request& request) {
   Command command;
   command.caller.id = {++callers_};
-  command.caller.principal = {policy::Principal::Kind::Account, kAccount, "arn:aws:iam::000000000000:root", {}, {}};
+  const Cast::Caller& who = cast_.caller(step.caller);
+  command.caller.principal = who.principal();
+  command.caller.identity = who.policies;
   command.request = request;
   const std::uint64_t caller = callers_;
   input(command);
@@ -361,6 +323,7 @@ Answer CoreDriver::answer_of(const Reply& reply) {
         if constexpr (std::is_same_v<B, QueueError> || std::is_same_v<B, TopicError>) {
           return {name_of(body.code), {}};
         } else if constexpr (std::is_same_v<B, AccessDenied>) {
+          refusal_ = body.why;
           return {"AccessDenied", {}};
         } else if constexpr (std::is_same_v<B, Unavailable>) {
           return {"StorageFull", {}};
@@ -375,10 +338,7 @@ Answer CoreDriver::answer_of(const Reply& reply) {
           Answer answer;
           for (const ReceivedMessage& message : body.messages) {
             std::string content{message.content};
-            if (content.empty()) {
-              const auto record = std::find_if(log_.begin(), log_.end(), [&](auto& r) { return r.first == message.position; });
-              content = content_of_record(record->second).value();
-            }
+            if (content.empty()) content = content_of_record(engine_.record(message.position)).value();
             const auto view = message::ContentView::decode(content);
             answer.deliveries.push_back({(message.envelope ? "envelope:" : "") + shown_body(view->body()),
                                          std::to_string(received_.size())});
@@ -402,12 +362,16 @@ Answer CoreDriver::answer_of(const Reply& reply) {
           return names(body.keys, body.more);
         } else if constexpr (std::is_same_v<B, QueueDescription>) {
           const queue::QueueSettings& s = *body.settings;
+          policy_ = s.policy;
           return {fmt::format("visible={} in_flight={} delayed={} visibility={} delay={} retention={} wait={} max_size={}",
                               body.counts.visible, body.counts.in_flight, body.counts.delayed,
                               format_duration(s.visibility_timeout.value()), format_duration(s.delivery_delay.value()),
                               format_duration(s.retention_period.value()), format_duration(s.receive_wait.value()),
                               s.maximum_message_size.count()),
                   {}};
+        } else if constexpr (std::is_same_v<B, TopicDescription>) {
+          policy_ = body.settings->policy;
+          return {"ok", {}};
         } else if constexpr (std::is_same_v<B, Tags>) {
           std::string text;
           for (const auto& [key, value] : body.tags) text += fmt::format("{}{}={}", text.empty() ? "" : " ", key, value);
@@ -424,8 +388,6 @@ Answer CoreDriver::answer_of(const Reply& reply) {
       reply.body);
 }
 
-QueueKeyView CoreDriver::queue_key(const std::string& name) const { return {kAccount, kRegion, name}; }
-TopicKeyView CoreDriver::topic_key(const std::string& name) const { return {kAccount, kRegion, name}; }
 SubscriptionKeyView CoreDriver::subscription_key(const Step& step) const {
   const auto found = subscriptions_.find(step.words.at(0) + " " + step.words.at(1));
   return {topic_key(step.words.at(0)), found == subscriptions_.end() ? topic::SubscriptionUuid{} : found->second};
@@ -445,7 +407,7 @@ Answer CoreDriver::list_queues(const Step& step) {
   const std::string prefix = step.option("prefix").value_or("");
   const std::string after = step.option("after").value_or("");
   const auto limit = static_cast<std::size_t>(number_of(step.option("limit").value_or("1000")));
-  return ask(step, ListQueues{kAccount, kRegion, prefix, after, limit});
+  return ask(step, ListQueues{account_of(step), kRegion, prefix, after, limit});
 }
 Answer CoreDriver::describe(const Step& step) {
   Answer answer = ask(step, DescribeQueue{queue_key(step.words.at(0))});
@@ -500,12 +462,11 @@ Answer CoreDriver::moves(const Step& step) {
 
 // ---- Messages
 Answer CoreDriver::send(const Step& step) {
-  const std::vector<message::MessageAttribute> attributes = message_attributes_of(step);
+  const std::vector<TypedValue> values = message_attributes_of(step);
+  const std::vector<message::MessageAttribute> attributes = views_of(values);
   OutgoingMessage message;
   message.id = MessageId{Uuid::from_random(secrets_.bytes16())};
-  const std::string size_text = step.option("size").value_or("");
-  std::string body = step.words.at(1);
-  if (!size_text.empty()) body.resize(static_cast<std::size_t>(number_of(size_text)), '.');
+  const std::string body = body_of(step, 1);
   message.content.body = body;
   message.content.attributes = attributes;
   const std::string group = step.option("group").value_or("");
@@ -580,31 +541,9 @@ Answer CoreDriver::leave(const Step& step) {
   waiting_.erase(waits);
   return {"ok", {}};
 }
-/// The process dies and another one replays the log: `restart` with all of it, `restart lose_receives=true` without the
-/// records that no reply waited for. Every second time the state is taken from a snapshot first.
 Answer CoreDriver::restart(const Step& step) {
-  ++options_.epoch;
-  const LogPosition end = engine_->log_end();
-  if (step.option("lose_receives").value_or("false") == "true") {
-    std::erase_if(log_, [](const auto& record) { return record.second[1] == static_cast<char>(RecordKind::Received); });
-  }
-  engine_ = std::make_unique<Engine>(options_);
-  for (const auto& [position, record] : log_)
-    if (!engine_->replay(record, position)) return {"Damaged", {}};
-  engine_->start(end, now_);
   waiting_.clear();
-  std::vector<std::string> sections;
-  engine_->snapshot([&](std::string_view section) { sections.emplace_back(section); });
-  std::size_t next = 0;
-  auto loaded = Engine::load(options_, [&]() -> std::optional<std::string> {
-    if (next == sections.size()) return std::nullopt;
-    return sections[next++];
-  });
-  if (!loaded) return {"snapshot cannot be read", {}};
-  if (loaded->debug_state() != engine_->debug_state()) return {"snapshot differs", {}};
-  *engine_ = std::move(*loaded);
-  engine_->start(end, now_);
-  return {"ok", {}};
+  return {engine_.restart(step.option("lose_receives").value_or("false") == "true"), {}};
 }
 
 // ---- Topics
@@ -628,10 +567,10 @@ Answer CoreDriver::set_topic(const Step& step) {
 Answer CoreDriver::delete_topic(const Step& step) { return ask(step, DeleteTopic{topic_key(step.words.at(0))}); }
 Answer CoreDriver::list_topics(const Step& step) {
   const std::string after = step.option("after").value_or("");
-  return ask(step, ListTopics{kAccount, kRegion, after, static_cast<std::size_t>(number_of(step.option("limit").value_or("100")))});
+  return ask(step, ListTopics{account_of(step), kRegion, after, static_cast<std::size_t>(number_of(step.option("limit").value_or("100")))});
 }
 Answer CoreDriver::subscribe(const Step& step) {
-  const std::string endpoint = QueueKey{queue_key(step.words.at(1))}.arn().str();
+  const std::string endpoint = queue_arn(step.words.at(1));
   Subscribe request;
   request.topic = topic_key(step.words.at(0));
   request.endpoint = endpoint;
@@ -650,16 +589,16 @@ Answer CoreDriver::unsubscribe(const Step& step) {
   return answer;
 }
 Answer CoreDriver::subscriptions(const Step& step) {
-  if (step.words.empty()) return ask(step, ListSubscriptions{kAccount, kRegion, {}, 100});
+  if (step.words.empty()) return ask(step, ListSubscriptions{account_of(step), kRegion, {}, 100});
   return ask(step, ListSubscriptionsByTopic{topic_key(step.words.at(0)), {}, 100});
 }
 Answer CoreDriver::publish(const Step& step) {
-  const std::vector<message::MessageAttribute> attributes = message_attributes_of(step);
+  const std::vector<TypedValue> values = message_attributes_of(step);
+  const std::vector<message::MessageAttribute> attributes = views_of(values);
   OutgoingPublication publication;
   publication.content.publication.emplace();
   publication.content.publication->id = PublicationId{Uuid::from_random(secrets_.bytes16())};
-  std::string body = step.words.at(1);
-  if (const auto size = step.option("size")) body.resize(static_cast<std::size_t>(number_of(*size)), '.');
+  const std::string body = body_of(step, 1);
   publication.content.body = body;
   publication.content.attributes = attributes;
   const std::string group = step.option("group").value_or("");
@@ -680,33 +619,32 @@ Answer CoreDriver::publish_batch(const Step& step) {
   }
   return ask(step, PublishBatch{topic_key(step.words.at(0)), publications});
 }
-Answer CoreDriver::metrics(const Step& step) {
-  class Visitor final : public MetricsVisitor {
-   public:
-    explicit Visitor(std::string name) : name_(std::move(name)) {}
-    void queue(const QueueKey& key, const MessageCounts&, std::optional<Timestamp>, const QueueCounters& c) override {
-      if (key.name.str() != name_) return;
-      text = fmt::format("sent={} received={} empty={} deleted={} expired={} purged={} dead_lettered={}", c.sent, c.received,
-                         c.empty_receives, c.deleted, c.expired, c.purged, c.dead_lettered);
-    }
-    void topic(const TopicKey& key, const TopicCounters& c) override {
-      if (key.name.str() != name_) return;
-      text = fmt::format("published={} delivered={} filtered={} failed={} redriven={}", c.published, c.delivered,
-                         c.filtered + c.filtered_no_attributes + c.filtered_invalid_attributes + c.filtered_invalid_body,
-                         c.failed, c.redriven);
-    }
-    std::string text = "unknown";
-
-   private:
-    std::string name_;
-  };
-  Visitor visitor(step.words.at(0));
-  engine_->visit_metrics(visitor);
-  return {visitor.text, {}};
-}
+Answer CoreDriver::metrics(const Step& step) { return metrics_of(engine_.engine(), step.words.at(0)); }
 Answer CoreDriver::storage(const Step& step) {
   input(StorageChanged{step.words.at(0) == "full"});
   return {"ok", {}};
 }
+
+
+// ---- Permission
+Answer CoreDriver::permit_topic(const Step& step) {
+  const std::string_view account = step.words.at(2);
+  const std::vector<std::string_view> actions(step.words.begin() + 3, step.words.end());
+  return ask(step, AddTopicPermission{topic_key(step.words.at(0)), step.words.at(1), {&account, 1}, actions});
+}
+Answer CoreDriver::forbid_topic(const Step& step) {
+  return ask(step, RemoveTopicPermission{topic_key(step.words.at(0)), step.words.at(1)});
+}
+Answer CoreDriver::explain(const Step& step) {
+  const std::string& action = step.words.at(0);
+  const std::string& name = step.words.at(1);
+  Step root;
+  const bool is_topic = action.starts_with("sns:");
+  policy_.clear();
+  if (is_topic) ask(root, DescribeTopic{topic_key(name)});
+  else ask(root, DescribeQueue{queue_key(name)});
+  return cast_.explain(step.caller, action, is_topic ? topic_arn(name) : queue_arn(name), policy_);
+}
+Answer CoreDriver::why(const Step&) { return {refusal_words(refusal_), {}}; }
 
 }  // namespace fanfare::scenarios

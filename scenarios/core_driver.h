@@ -2,20 +2,20 @@
 #pragma once
 
 #include <map>
-#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "base/rng.h"
-#include "core/engine/engine.h"
+#include "cast.h"
 #include "driver.h"
+#include "logged_engine.h"
 
 namespace fanfare::scenarios {
 
 class CoreDriver final : public Driver {
  public:
-  CoreDriver();
+  explicit CoreDriver(const Settings& settings);
   void advance_to(milliseconds since_start) override;
   Answer perform(const Step& step) override;
   std::optional<Answer> late_answer(const std::string& client) override;
@@ -64,21 +64,21 @@ class CoreDriver final : public Driver {
   Answer publish_batch(const Step& step);
   Answer metrics(const Step& step);
   Answer storage(const Step& step);
+  Answer permit_topic(const Step& step);
+  Answer forbid_topic(const Step& step);
+  Answer explain(const Step& step);
+  Answer why(const Step& step);
 
   template <class Request>
   Answer ask(const Step& step, const Request& request);
   void input(const engine::Input& input);
+  void take_replies(const engine::Outputs& outputs);
   Answer answer_of(const engine::Reply& reply);
-  engine::QueueKeyView queue_key(const std::string& name) const;
-  engine::TopicKeyView topic_key(const std::string& name) const;
   engine::SubscriptionKeyView subscription_key(const Step& step) const;
 
   SeededSecrets secrets_{1};
-  engine::EngineOptions options_;
-  std::unique_ptr<engine::Engine> engine_;
-  engine::Outputs outputs_;
-  Timestamp now_;
-  std::vector<std::pair<LogPosition, std::string>> log_;
+  LoggedEngine engine_;
+  Cast cast_;
   std::uint64_t callers_ = 0;
   std::map<std::string, std::uint64_t> waiting_;  ///< client -> its caller number
   std::map<std::uint64_t, Answer> answers_;       ///< by caller number
@@ -92,6 +92,8 @@ class CoreDriver final : public Driver {
   };
   std::vector<Received> received_;  ///< handles are indices here
   Uuid last_move_;
+  std::string policy_;   ///< of the queue or topic that was described last
+  std::string refusal_;  ///< why the last request without permission was refused
   std::map<std::string, topic::SubscriptionUuid> subscriptions_;  ///< "topic queue" -> id
 };
 

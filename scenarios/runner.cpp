@@ -46,7 +46,8 @@ std::string field(std::string_view heading, std::string_view name) {
   const std::size_t at = heading.find(name);
   if (at == std::string_view::npos) return {};
   std::string_view value = heading.substr(at + name.size());
-  for (const std::string_view next : {std::string_view{"name:"}, std::string_view{"source:"}})
+  for (const std::string_view next :
+       {std::string_view{"name:"}, std::string_view{"source:"}, std::string_view{"because:"}})
     value = value.substr(0, value.find(next));
   return std::string{trimmed(value)};
 }
@@ -68,6 +69,10 @@ std::optional<std::string> read_line(std::string_view text, Line& line) {
     line.step.client = words.front().substr(0, words.front().size() - 1);
     words.erase(words.begin());
   }
+  if (words.size() > 1 && words.front() == "as") {
+    line.step.caller = words[1];
+    words.erase(words.begin(), words.begin() + 2);
+  }
   if (words.empty()) return "the line has no verb";
   line.step.verb = words.front();
   words.erase(words.begin());
@@ -80,6 +85,40 @@ std::optional<std::string> read_line(std::string_view text, Line& line) {
     }
   }
   return std::nullopt;
+}
+
+// "# levels: core api   because: the wire checks it before": both must stand there.
+std::optional<std::string> read_levels(std::string_view heading, Scenario& scenario) {
+  scenario.levels.clear();
+  for (const std::string& word : words_of(field(heading, "levels:"))) {
+    const auto level = parse_level(word);
+    if (!level) return fmt::format("there is no level '{}'; the levels are core, api and http", word);
+    scenario.levels.push_back(*level);
+  }
+  scenario.because = field(heading, "because:");
+  if (scenario.levels.empty() || scenario.because.empty())
+    return "a file that is not for every level says '# levels: ...   because: ...'";
+  return std::nullopt;
+}
+
+std::optional<std::string> read_settings(std::string_view heading, Settings& settings) {
+  for (const std::string& word : words_of(field(heading, "settings:"))) {
+    constexpr std::string_view kInFlight = "in_flight_max=";
+    if (!word.starts_with(kInFlight) || word.find_first_not_of("0123456789", kInFlight.size()) != std::string::npos)
+      return fmt::format("there is no setting '{}'; there is in_flight_max=NUMBER", word);
+    settings.in_flight_max = std::stoull(word.substr(kInFlight.size()));
+  }
+  return std::nullopt;
+}
+
+// "A|B" is what one of several names is.
+bool agree(const std::string& expected, std::string_view came) {
+  while (true) {
+    const std::size_t bar = came.find('|');
+    if (came.substr(0, bar) == expected) return true;
+    if (bar == std::string_view::npos) return false;
+    came.remove_prefix(bar + 1);
+  }
 }
 
 /// Compares an answer with what the file expects, and binds the receipts' names.
@@ -105,7 +144,7 @@ class Comparison {
         }
       }
     }
-    if (came != expected) return came.empty() ? "nothing at all" : joined(came);
+    if (!std::ranges::equal(expected, came, agree)) return came.empty() ? "nothing at all" : joined(came);
     for (auto& [name, handle] : bound_) receipts_.insert_or_assign(name, handle);
     return {};
   }
@@ -134,6 +173,10 @@ Result<Scenario, FormatError> parse_scenario(std::string_view text) {
     if (raw.starts_with('#')) {
       if (scenario.name.empty()) scenario.name = field(raw, "name:");
       if (scenario.source.empty()) scenario.source = field(raw, "source:");
+      if (raw.starts_with("# levels:"))
+        if (auto wrong = read_levels(raw, scenario)) return FormatError{number, std::move(*wrong)};
+      if (raw.starts_with("# settings:"))
+        if (auto wrong = read_settings(raw, scenario.settings)) return FormatError{number, std::move(*wrong)};
       continue;
     }
     raw = trimmed(raw.substr(0, raw.find(" #")));
@@ -150,15 +193,32 @@ Result<Scenario, FormatError> parse_scenario(std::string_view text) {
   return scenario;
 }
 
+std::string_view name_of(Level level) {
+  switch (level) {
+    case Level::Core: return "core";
+    case Level::Api: return "api";
+    case Level::Http: return "http";
+  }
+  return "?";
+}
+
+std::optional<Level> parse_level(std::string_view text) {
+  for (const Level level : kLevels)
+    if (name_of(level) == text) return level;
+  return std::nullopt;
+}
+
+bool is_played_at(const Scenario& scenario, Level level) {
+  return std::ranges::find(scenario.levels, level) != scenario.levels.end();
+}
+
 Report play(const Scenario& scenario, Driver& driver) {
-  for (const Line& line : scenario.lines)
-    if (line.step.verb != "gets" && !driver.knows(line.step.verb))
-      return {Outcome::LeftOut, fmt::format("the verb '{}' is not known at this level", line.step.verb)};
   std::map<std::string, std::string> receipts;
   for (const Line& line : scenario.lines) {
     const auto failed = [&](std::string_view what) {
       return Report{Outcome::Failed, fmt::format("line {}: {}\n  {}", line.number, line.text, what)};
     };
+    if (line.step.verb != "gets" && !driver.knows(line.step.verb)) return failed("there is no such verb at this level");
     if (line.time) driver.advance_to(*line.time);
     Step step = line.step;
     for (std::string& word : step.words) {

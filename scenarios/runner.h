@@ -1,8 +1,7 @@
 // Reads scenario files and plays them on a driver. README.md of this folder describes the format.
 #pragma once
 
-#include <functional>
-#include <memory>
+#include <iterator>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -22,9 +21,19 @@ struct Line {
   std::vector<std::string> expected;  ///< words behind "->"
 };
 
+enum class Level { Core, Api, Http };
+inline constexpr Level kLevels[] = {Level::Core, Level::Api, Level::Http};
+std::string_view name_of(Level level);  ///< "core", "api", "http"
+std::optional<Level> parse_level(std::string_view text);
+
 struct Scenario {
   std::string name;
   std::string source;
+  /// `# levels: core api   because: ...`: where it can be played, and why not everywhere. Without that line: at every
+  /// level.
+  std::vector<Level> levels{std::begin(kLevels), std::end(kLevels)};
+  std::string because;
+  Settings settings;  ///< `# settings: in_flight_max=3`
   std::vector<Line> lines;
 };
 
@@ -35,11 +44,13 @@ struct FormatError {
 
 Result<Scenario, FormatError> parse_scenario(std::string_view text);
 
-enum class Outcome { Passed, Failed, LeftOut };
+[[nodiscard]] bool is_played_at(const Scenario& scenario, Level level);
+
+enum class Outcome { Passed, Failed };
 
 struct Report {
   Outcome outcome = Outcome::Passed;
-  std::string message;  ///< of the first line that failed, or the verb that the driver does not know
+  std::string message;  ///< of the first line that failed
 };
 
 Report play(const Scenario& scenario, Driver& driver);

@@ -90,10 +90,49 @@ TEST(Scenario, AWaitingClientGetsItsAnswerLater) {
   EXPECT_EQ(played("a: receive q -> waiting\na: gets -> m1 r1", driver).message, "");
 }
 
-TEST(Scenario, AVerbThatTheLevelDoesNotKnowLeavesTheFileOut) {
+TEST(Scenario, AVerbThatTheLevelDoesNotKnowFailsItsLine) {
   ScriptedDriver driver;
-  EXPECT_EQ(played("lost r1", driver).outcome, Outcome::LeftOut);
+  const Report report = played("lost r1", driver);
+  EXPECT_EQ(report.outcome, Outcome::Failed);
+  EXPECT_NE(report.message.find("line 2"), std::string::npos) << report.message;
   EXPECT_TRUE(driver.asked.empty());
+}
+
+TEST(Scenario, ACallerStandsInFrontOfTheVerb) {
+  ScriptedDriver driver;
+  driver.answers["send"] = {"ok", {}};
+  EXPECT_EQ(played("t=1s alice: as task send q as", driver).message, "");
+  EXPECT_EQ(driver.asked.back().client, "alice");
+  EXPECT_EQ(driver.asked.back().caller, "task");
+  EXPECT_EQ(driver.asked.back().words, (std::vector<std::string>{"q", "as"}));
+}
+
+TEST(Scenario, OneOfSeveralNamesIsEnough) {
+  ScriptedDriver driver;
+  driver.answers["queue"] = {"InvalidQueueName|NameAndTypeDisagree", {}};
+  EXPECT_EQ(played("queue q -> NameAndTypeDisagree", driver).message, "");
+  EXPECT_EQ(played("queue q -> InvalidQueueName", driver).message, "");
+  EXPECT_EQ(played("queue q -> Invalid", driver).outcome, Outcome::Failed);
+  EXPECT_EQ(played("queue q -> ok", driver).outcome, Outcome::Failed);
+}
+
+TEST(Scenario, AFileSaysWhereItIsPlayedAndWhy) {
+  const auto everywhere = parse_scenario(std::string{kHeading} + "send q m1");
+  for (const Level level : kLevels) EXPECT_TRUE(is_played_at(*everywhere, level)) << name_of(level);
+  const auto some = parse_scenario(std::string{kHeading} + "# levels: core http   because: a reason\nsend q m1");
+  ASSERT_TRUE(some.has_value()) << some.error().what;
+  EXPECT_TRUE(is_played_at(*some, Level::Core));
+  EXPECT_FALSE(is_played_at(*some, Level::Api));
+  EXPECT_EQ(some->because, "a reason");
+  for (const char* heading : {"# levels: core\n", "# levels: because: x\n", "# levels: wire   because: x\n"})
+    EXPECT_EQ(parse_scenario(std::string{kHeading} + heading + "send q m1").error().line, 2u) << heading;
+}
+
+TEST(Scenario, AFileMaySetALimitOfTheServer) {
+  const auto set = parse_scenario(std::string{kHeading} + "# settings: in_flight_max=3\nsend q m1");
+  ASSERT_TRUE(set.has_value()) << set.error().what;
+  EXPECT_EQ(set->settings.in_flight_max, 3u);
+  EXPECT_EQ(parse_scenario(std::string{kHeading} + "# settings: speed=3\nsend q m1").error().line, 2u);
 }
 
 }  // namespace

@@ -1,0 +1,79 @@
+// What all drivers read out of a step in the same way.
+#include "words.h"
+
+#include <charconv>
+#include <cstdlib>
+#include <iostream>
+
+namespace fanfare::scenarios {
+namespace {
+
+std::pair<std::string_view, std::string_view> account_and_name(std::string_view name) {
+  const std::size_t slash = name.find('/');
+  if (slash == std::string_view::npos) return {kHome, name};
+  return {name.substr(0, slash), name.substr(slash + 1)};
+}
+
+}  // namespace
+
+void wrong(const std::string& what) {
+  std::cerr << "scenario: " << what << "\n";
+  std::exit(2);
+}
+
+std::int64_t seconds_of(const std::string& text) {
+  const auto duration = parse_duration(text);
+  if (!duration) wrong("'" + text + "' is no duration such as 30s");
+  return std::chrono::duration_cast<seconds>(*duration).count();
+}
+
+std::int64_t number_of(const std::string& text) {
+  std::int64_t number = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (error != std::errc{} || end != text.data() + text.size()) wrong("'" + text + "' is no number");
+  return number;
+}
+
+queue::QueueKeyView queue_key(std::string_view name) {
+  const auto [account, rest] = account_and_name(name);
+  return {account, kRegion, rest};
+}
+topic::TopicKeyView topic_key(std::string_view name) {
+  const auto [account, rest] = account_and_name(name);
+  return {account, kRegion, rest};
+}
+std::string queue_arn(std::string_view name) { return queue::QueueKey{queue_key(name)}.arn().str(); }
+std::string topic_arn(std::string_view name) { return topic::TopicKey{topic_key(name)}.arn().str(); }
+
+std::string delivery_policy(const std::string& queue, const std::string& topic) {
+  return R"({"Version":"2012-10-17","Statement":{"Effect":"Allow","Principal":{"Service":"sns.amazonaws.com"},)"
+         R"("Action":"sqs:SendMessage","Resource":")" +
+         queue_arn(queue) + R"(","Condition":{"ArnEquals":{"aws:SourceArn":")" + topic_arn(topic) + R"("}}}})";
+}
+
+std::string body_of(const Step& step, std::size_t word) {
+  std::string body = step.words.at(word);
+  if (const auto size = step.option("size")) body.resize(static_cast<std::size_t>(number_of(*size)), '.');
+  return body;
+}
+
+std::vector<std::pair<std::string, std::string>> options_with(const Step& step, std::string_view prefix) {
+  std::vector<std::pair<std::string, std::string>> found;
+  for (const auto& [name, value] : step.options)
+    if (name.starts_with(prefix)) found.emplace_back(name.substr(prefix.size()), value);
+  return found;
+}
+
+std::vector<TypedValue> message_attributes_of(const Step& step) {
+  std::vector<TypedValue> attributes;
+  for (auto& [name, text] : options_with(step, "attr.")) {
+    const std::size_t colon = text.find(':');
+    if (colon == std::string::npos)
+      attributes.push_back({name, "String", text});
+    else
+      attributes.push_back({name, text.substr(0, colon), text.substr(colon + 1)});
+  }
+  return attributes;
+}
+
+}  // namespace fanfare::scenarios
