@@ -69,6 +69,7 @@ CONFINED_HEADERS = [
      " wire/websocket"),
     (r"sqlite3(ext)?\.h", ["store", "store/*"], "only store knows SQL: go through store's port"),
     (r"(postgresql/)?libpq-fe\.h", ["store", "store/*"], "only store knows SQL: go through store's port"),
+    (r"curl/.*", ["net .cpp"], "libcurl stays in net/smtp_client.cpp: use net/smtp_client.h"),
     (r"liburing(/.*)?(\.h)?", ["net"], "io_uring stays behind net's loop port"),
 ]
 

@@ -6,7 +6,8 @@
 # Nothing is done when nothing is missing. As root, or with sudo, apt-get installs what is missing.
 
 FANFARE_PACKAGES_build="cmake ninja-build g++ ccache pkg-config libboost1.81-dev liburing-dev libssl-dev libsimdjson-dev
-  libfmt-dev libspdlog-dev libcli11-dev libyaml-cpp-dev libpugixml-dev libsqlite3-dev libpq-dev zlib1g-dev"
+  libfmt-dev libspdlog-dev libcli11-dev libyaml-cpp-dev libpugixml-dev libsqlite3-dev libpq-dev
+  libcurl4-openssl-dev zlib1g-dev"
 FANFARE_PACKAGES_test="git libgtest-dev libgmock-dev librapidcheck-dev libbenchmark-dev clang libclang-rt-14-dev lld
   binutils python3 python3-venv python3-boto3 awscli openssl curl strace procps"
 FANFARE_PACKAGES_browser="nodejs npm chromium"
