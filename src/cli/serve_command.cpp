@@ -60,6 +60,12 @@ void add_serve_command(CLI::App& app, int& exit_code) {
              "faults on purpose: duplicate=5%,reorder,delay=0..2s,throttle=1%,lose-response=1%,receive-empty=3%, or none", "FAULTS");
   add_option(command, flags, "--chaos-seed", &ServeOptions::chaos_seed, "the same seed, the same faults (1)", "N");
   add_option(command, flags, "--edge-files", &ServeOptions::edge_files, "serve this folder's files at the edge's /", "DIR");
+  add_option(command, flags, "--smtp", &ServeOptions::smtp, "mail server for e-mail subscriptions: smtp://HOST:PORT or smtps://; without one mails are captured", "URL");
+  add_option(command, flags, "--smtp-from", &ServeOptions::smtp_from, "the address that mails come from", "ADDRESS");
+  add_option(command, flags, "--smtp-login-file", &ServeOptions::smtp_login_file,
+             "user and password, a line each (else FANFARE_SMTP_USER and FANFARE_SMTP_PASSWORD of the environment)", "FILE");
+  add_option(command, flags, "--smtp-ca-file", &ServeOptions::smtp_ca_file, "verify the mail server with these certificates instead of the system's", "FILE");
+  add_switch(command, flags, "--smtp-plain", &ServeOptions::smtp_plain, "send mails and login without TLS");
   add_switch(command, flags, "--allow-public-development", &ServeOptions::allow_public_development,
              "development mode on an address that other machines reach");
   command.callback([flags, &exit_code] {

@@ -11,6 +11,7 @@
 #include "core/engine/records.h"
 #include "core/message/content.h"
 #include "core/topic/envelope_confirmation.h"
+#include "core/topic/mail_texts.h"
 
 namespace fanfare::server {
 namespace asio = boost::asio;
@@ -30,6 +31,10 @@ engine::Caller own_caller(engine::CallerId id) {
   caller.principal.kind = policy::Principal::Kind::Account;
   caller.principal.account = engine::kOutboundAccount;
   return caller;
+}
+
+bool is_mail(topic::DeliveryProtocol protocol) {
+  return protocol == topic::DeliveryProtocol::Email || protocol == topic::DeliveryProtocol::EmailJson;
 }
 
 std::string token_of(const message::ContentView& content) {
@@ -53,6 +58,7 @@ HttpDelivery::HttpDelivery(HttpDeliveryOptions options, Broker& broker, Clock& c
     };
   }
   client_ = std::make_unique<net::HttpClient>(io_.get_executor(), std::move(client));
+  if (options_.mail) mail_sender_ = std::make_unique<MailSender>(*options_.mail, io_);
 }
 
 HttpDelivery::~HttpDelivery() { stop(); }
@@ -73,6 +79,7 @@ void HttpDelivery::stop() {
     for (auto& [name, endpoint] : endpoints_)
       if (endpoint->pause) endpoint->pause->cancel();
     for (const auto& [number, endpoint] : asked_) broker_.handle(engine::WaiterGone{Broker::caller_id(target_, number)}, clock_.now());
+    if (mail_sender_) mail_sender_->stop();
     client_->close();  // attempts under way end as cancelled, and give their messages back
     end_when_idle(std::chrono::steady_clock::now() + seconds{2});
   });
@@ -115,7 +122,13 @@ void HttpDelivery::refresh() {
       std::string name = about.queue.name.str();
       const auto known = endpoints_.find(name);
       auto endpoint = known == endpoints_.end() ? std::make_shared<Endpoint>() : known->second;
-      endpoint->policy = topic::effective_policy(about.topic_delivery_policy, about.delivery_policy);
+      if (is_mail(about.protocol)) {
+        endpoint->policy = {};
+        endpoint->policy.retry = topic::mail_retry_policy();
+        endpoint->concurrency = 1;  // mails of a subscription stay in order, and a mailbox that hangs takes one turn at the server
+      } else {
+        endpoint->policy = topic::effective_policy(about.topic_delivery_policy, about.delivery_policy);
+      }
       endpoint->about = std::move(about);
       kept.emplace(std::move(name), std::move(endpoint));
     }
@@ -128,8 +141,8 @@ void HttpDelivery::refresh() {
 }
 
 void HttpDelivery::ask(const std::shared_ptr<Endpoint>& endpoint) {
-  if (stopping_ || endpoint->gone || endpoint->asking || endpoint->under_way >= kConcurrency) return;
-  std::size_t wanted = kConcurrency - endpoint->under_way;
+  if (stopping_ || endpoint->gone || endpoint->asking || endpoint->under_way >= endpoint->concurrency) return;
+  std::size_t wanted = endpoint->concurrency - endpoint->under_way;
   if (endpoint->policy.receives_per_second) {
     // One at a time, spaced: the bound holds over any second.
     wanted = 1;
@@ -217,7 +230,7 @@ HttpDelivery::Outgoing HttpDelivery::outgoing(const Endpoint& endpoint, const Ta
     out.type = "SubscriptionConfirmation";
     out.message_id = taken.id.str();
     const std::string token = token_of(*content);
-    const std::string url =
+    const std::string& url = out.link =
         fmt::format("{}/?Action=ConfirmSubscription&TopicArn={}&Token={}", options_.public_url, topic_arn, token);
     const std::string at = iso8601(taken.sent_at);
     const topic::Confirmation confirmation{out.message_id, token, topic_arn, content->body(), url, at};
@@ -228,13 +241,13 @@ HttpDelivery::Outgoing HttpDelivery::outgoing(const Endpoint& endpoint, const Ta
   out.type = "Notification";
   out.message_id = content->publication()->id.str();
   out.subject = content->publication()->subject;
-  if (endpoint.about.raw) {
+  if (endpoint.about.raw && !is_mail(endpoint.about.protocol)) {
     out.body = content->body();
     return out;
   }
   const std::string signature =
       signer_.sign(content->publication()->id, version, topic::string_to_sign(*content, topic_arn));
-  const std::string unsubscribe =
+  const std::string& unsubscribe = out.link =
       fmt::format("{}/?Action=Unsubscribe&SubscriptionArn={}", options_.public_url,
                   topic::subscription_arn(endpoint.about.topic.view(), endpoint.about.subscription).str());
   topic::append_envelope(*content,
@@ -246,54 +259,26 @@ HttpDelivery::Outgoing HttpDelivery::outgoing(const Endpoint& endpoint, const Ta
 net::Awaitable<void> HttpDelivery::deliver(std::shared_ptr<Endpoint> endpoint, Taken taken) {
   const engine::OutboundEndpoint& about = endpoint->about;
   const Outgoing message = outgoing(*endpoint, taken);
-  const bool is_mail = about.protocol == topic::DeliveryProtocol::Email || about.protocol == topic::DeliveryProtocol::EmailJson;
+  const bool by_mail = is_mail(about.protocol);
   if (message.type.empty()) {
     settle(*endpoint, taken, false, "the message's content cannot be read");
-  } else if (is_mail) {
+  } else if (by_mail && !mail_sender_) {
     capture_mail(*endpoint, taken, message);
   } else {
-    ++counters_.attempts;
-    std::string failure;
-    bool for_good = false;
-    bool cancelled = false;
-    auto request = net::HttpRequest::to("POST", about.endpoint);
-    if (!request) {
-      failure = "the endpoint is no URL";
-      for_good = true;
-    } else {
-      const std::string& type = endpoint->policy.content_type;
-      request->headers = {{"Content-Type", type.empty() ? std::string{kContentType} : type},
-                          {"User-Agent", std::string{kAgent}},
-                          {"Accept-Encoding", "gzip,deflate"},
-                          {"x-amz-sns-message-type", message.type},
-                          {"x-amz-sns-message-id", message.message_id},
-                          {"x-amz-sns-topic-arn", about.topic.arn().str()}};
-      if (!message.confirmation)
-        request->headers.push_back({"x-amz-sns-subscription-arn", topic::subscription_arn(about.topic.view(), about.subscription).str()});
-      if (about.raw && !message.confirmation) request->headers.push_back({"x-amz-sns-rawdelivery", "true"});
-      request->body = message.body;
-      auto waiting = client_->request(std::move(*request), std::chrono::steady_clock::now() + options_.attempt_timeout);
-      const auto response = co_await std::move(waiting);
-      if (response) {
-        const int status = response->status;
-        if (status < 200 || status >= 300) failure = fmt::format("HTTP status {}", status);
-        for_good = status >= 300 && status < 500 && status != 429;
-      } else {
-        failure = fmt::format("{}: {}", net::describe(response.error().error), response.error().detail);
-        for_good = response.error().error == net::HttpError::Forbidden;
-        cancelled = response.error().error == net::HttpError::Cancelled;
-      }
-    }
-    if (cancelled) {
+    Counters& counters = by_mail ? mail_counters_ : counters_;
+    ++counters.attempts;
+    auto trying = by_mail ? mail(*endpoint, taken, message) : post(*endpoint, message);
+    const Attempt attempt = co_await std::move(trying);
+    if (attempt.given_back) {
       broker_.handle(engine::ReceiveUndelivered{{&taken.handle, 1}}, clock_.now());
-    } else if (failure.empty()) {
-      ++counters_.delivered;
+    } else if (attempt.failure.empty()) {
+      ++counters.delivered;
       settle(*endpoint, taken, true, {});
     } else {
-      const auto pause =
-          for_good ? std::nullopt : topic::delay_before_retry(endpoint->policy.retry, static_cast<std::int64_t>(taken.receive_count));
+      const auto pause = attempt.for_good ? std::nullopt
+                                          : topic::delay_before_retry(endpoint->policy.retry, static_cast<std::int64_t>(taken.receive_count));
       if (pause) {
-        ++counters_.retried;
+        ++counters.retried;
         random_ = random_ * 1'664'525u + 1'013'904'223u;
         const milliseconds with_jitter = topic::with_jitter(*pause, random_ >> 8);
         engine::ChangeVisibility change;
@@ -302,14 +287,76 @@ net::Awaitable<void> HttpDelivery::deliver(std::shared_ptr<Endpoint> endpoint, T
         change.timeout = *queue::VisibilityTimeout::of((with_jitter.count() + 999) / 1'000);
         tell(change);
       } else {
-        ++counters_.failed;
-        settle(*endpoint, taken, false, fmt::format("{} at attempt {}", failure, taken.receive_count));
+        ++counters.failed;
+        settle(*endpoint, taken, false, fmt::format("{} at attempt {}", attempt.failure, taken.receive_count));
       }
     }
   }
   --endpoint->under_way;
   --under_way_;
   ask(endpoint);
+}
+
+net::Awaitable<HttpDelivery::Attempt> HttpDelivery::post(const Endpoint& endpoint, const Outgoing& message) {
+  const engine::OutboundEndpoint& about = endpoint.about;
+  Attempt attempt;
+  auto request = net::HttpRequest::to("POST", about.endpoint);
+  if (!request) {
+    attempt.failure = "the endpoint is no URL";
+    attempt.for_good = true;
+    co_return attempt;
+  }
+  const std::string& type = endpoint.policy.content_type;
+  request->headers = {{"Content-Type", type.empty() ? std::string{kContentType} : type},
+                      {"User-Agent", std::string{kAgent}},
+                      {"Accept-Encoding", "gzip,deflate"},
+                      {"x-amz-sns-message-type", message.type},
+                      {"x-amz-sns-message-id", message.message_id},
+                      {"x-amz-sns-topic-arn", about.topic.arn().str()}};
+  if (!message.confirmation)
+    request->headers.push_back({"x-amz-sns-subscription-arn", topic::subscription_arn(about.topic.view(), about.subscription).str()});
+  if (about.raw && !message.confirmation) request->headers.push_back({"x-amz-sns-rawdelivery", "true"});
+  request->body = message.body;
+  auto waiting = client_->request(std::move(*request), std::chrono::steady_clock::now() + options_.attempt_timeout);
+  const auto response = co_await std::move(waiting);
+  if (response) {
+    const int status = response->status;
+    if (status < 200 || status >= 300) attempt.failure = fmt::format("HTTP status {}", status);
+    attempt.for_good = status >= 300 && status < 500 && status != 429;
+  } else {
+    attempt.failure = fmt::format("{}: {}", net::describe(response.error().error), response.error().detail);
+    attempt.for_good = response.error().error == net::HttpError::Forbidden;
+    attempt.given_back = response.error().error == net::HttpError::Cancelled;
+  }
+  co_return attempt;
+}
+
+net::Awaitable<HttpDelivery::Attempt> HttpDelivery::mail(const Endpoint& endpoint, const Taken& taken, const Outgoing& message) {
+  const engine::OutboundEndpoint& about = endpoint.about;
+  const bool as_json = about.protocol == topic::DeliveryProtocol::EmailJson;
+  MailSender::Letter letter;
+  letter.recipient = about.endpoint;
+  letter.from_name = about.display_name;
+  letter.message_id = message.message_id;
+  letter.subscription = about.subscription.str();
+  letter.date = taken.sent_at;
+  if (message.confirmation) {
+    letter.subject = topic::confirmation_subject();
+    letter.body = as_json ? message.body : topic::confirmation_body(about.topic.arn().str(), message.link);
+  } else {
+    letter.subject = topic::notification_subject(message.subject);
+    letter.body = as_json ? message.body : topic::notification_body(message.text, message.link);
+    letter.subscription_arn = topic::subscription_arn(about.topic.view(), about.subscription).str();
+    letter.unsubscribe_url = message.link;
+  }
+  auto sending = mail_sender_->send(std::move(letter));
+  const net::SmtpOutcome outcome = co_await std::move(sending);
+  Attempt attempt;
+  using Kind = net::SmtpOutcome::Kind;
+  attempt.given_back = outcome.kind == Kind::NotTried || outcome.kind == Kind::Cancelled;
+  attempt.for_good = outcome.kind == Kind::Refused;
+  if (outcome.kind != Kind::Accepted) attempt.failure = outcome.detail.empty() ? "the mail server did not take it" : outcome.detail;
+  co_return attempt;
 }
 
 void HttpDelivery::tell(engine::Request request) {
@@ -348,12 +395,15 @@ void HttpDelivery::capture_mail(const Endpoint& endpoint, const Taken& taken, co
 }
 
 void HttpDelivery::append_metrics(std::string& out) const {
-  out += "# HELP fanfare_sns_http_attempts_total Attempts to deliver to HTTP endpoints by how they ended.\n"
-         "# TYPE fanfare_sns_http_attempts_total counter\n";
-  for (const auto& [outcome, count] : {std::pair<std::string_view, std::uint64_t>{"delivered", counters_.delivered.load()},
-                                       {"retried", counters_.retried.load()},
-                                       {"failed", counters_.failed.load()}})
-    out += fmt::format("fanfare_sns_http_attempts_total{{outcome=\"{}\"}} {}\n", outcome, count);
+  const auto append = [&out](std::string_view name, std::string_view help, const Counters& counters) {
+    out += fmt::format("# HELP {0} {1}\n# TYPE {0} counter\n", name, help);
+    for (const auto& [outcome, count] : {std::pair<std::string_view, std::uint64_t>{"delivered", counters.delivered.load()},
+                                         {"retried", counters.retried.load()},
+                                         {"failed", counters.failed.load()}})
+      out += fmt::format("{}{{outcome=\"{}\"}} {}\n", name, outcome, count);
+  };
+  append("fanfare_sns_http_attempts_total", "Attempts to deliver to HTTP endpoints by how they ended.", counters_);
+  append("fanfare_sns_mail_attempts_total", "Attempts to hand mails to the mail server by how they ended.", mail_counters_);
 }
 
 }  // namespace fanfare::server

@@ -1,12 +1,14 @@
-// Brings the messages of http and https subscriptions to their endpoints, and captures those to mail boxes.
+// Brings the messages of http, https, email and email-json subscriptions to their endpoints. Without a mail server, mails are
+// captured.
 //
-// Rule 1: every subscription has a queue of its own in the engine, and at most kConcurrency messages under way: an endpoint
+// Rule 1: every subscription has a queue of its own in the engine, and at most kConcurrency messages under way (a mailbox one): an endpoint
 //         that hangs or fails holds up nobody else. What was not settled comes back from the queue, also after a restart.
 // Rule 2: a message is settled when its endpoint answered 2xx, when it refused for good (3xx, 4xx but 429), or when the
 //         delivery policy allows no further try; until then its visibility timeout is the pause before the next try.
+//         Mail: when the server took it, or refused the recipient or the message for good (5xx).
 // Rule 3: redirects are not followed; certificates are verified; addresses that are not public are connected to only in
 //         development mode or if they are listed.
-// Source: [SNS HTTP/S endpoints, message delivery retries].
+// Source: [SNS HTTP/S endpoints, message delivery retries, e-mail notifications].
 #pragma once
 
 #include <boost/asio/io_context.hpp>
@@ -15,6 +17,7 @@
 #include <atomic>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <thread>
 #include <unordered_map>
@@ -24,6 +27,7 @@
 #include "net/http_client.h"
 #include "server/broker.h"
 #include "server/envelope_signer.h"
+#include "server/mail_sender.h"
 
 namespace fanfare::server {
 
@@ -34,6 +38,7 @@ struct HttpDeliveryOptions {
   std::string signing_url;                ///< where SigningCertURL points; empty: to public_url
   std::string ca_file;                    ///< certificates to trust instead of the system's
   milliseconds attempt_timeout{15'000};   ///< [SNS SendMessageToHttp]
+  std::optional<MailOptions> mail;        ///< nullopt: mails are captured
 };
 
 class HttpDelivery final : public ReplyTarget {
@@ -56,12 +61,14 @@ class HttpDelivery final : public ReplyTarget {
     std::atomic<std::uint64_t> captured{0};
   };
   [[nodiscard]] const Counters& counters() const { return counters_; }
+  [[nodiscard]] const Counters& mail_counters() const { return mail_counters_; }
   void append_metrics(std::string& out) const;
 
  private:
   struct Endpoint {
     engine::OutboundEndpoint about;
     topic::DeliveryPolicy policy;
+    std::size_t concurrency = kConcurrency;
     std::size_t under_way = 0;
     bool asking = false;
     bool gone = false;
@@ -87,7 +94,14 @@ class HttpDelivery final : public ReplyTarget {
     std::string body;
     std::string subject;
     std::string text;  ///< for people: the message itself
+    std::string link;  ///< confirms or unsubscribes
     bool confirmation = false;
+  };
+  /// How one try ended.
+  struct Attempt {
+    std::string failure;      ///< empty: delivered
+    bool for_good = false;    ///< no further try can help
+    bool given_back = false;  ///< it was none: the receive does not count
   };
 
   void refresh();
@@ -96,6 +110,8 @@ class HttpDelivery final : public ReplyTarget {
   void take_mail();
   void end_when_idle(Instant at_the_latest);
   net::Awaitable<void> deliver(std::shared_ptr<Endpoint> endpoint, Taken taken);
+  net::Awaitable<Attempt> post(const Endpoint& endpoint, const Outgoing& message);
+  net::Awaitable<Attempt> mail(const Endpoint& endpoint, const Taken& taken, const Outgoing& message);
   Outgoing outgoing(const Endpoint& endpoint, const Taken& taken) const;
   /// Sends a command to the engine and forgets it.
   void tell(engine::Request request);
@@ -108,10 +124,12 @@ class HttpDelivery final : public ReplyTarget {
   EnvelopeSigner& signer_;
   std::uint8_t target_;
   Counters counters_;
+  Counters mail_counters_;
 
   // Owned by the thread.
   boost::asio::io_context io_{1};
   std::unique_ptr<net::HttpClient> client_;
+  std::unique_ptr<MailSender> mail_sender_;  ///< nullptr: mails are captured
   boost::asio::steady_timer refresh_timer_{io_};
   std::map<std::string, std::shared_ptr<Endpoint>> endpoints_;  ///< by the queue's name
   std::uint64_t generation_ = ~std::uint64_t{0};

@@ -16,6 +16,7 @@
 
 #include "base/rng.h"
 #include "journal/memory/memory_journal.h"
+#include "net/smtp_test_server.h"
 #include "server/test_support.h"
 
 namespace fanfare::server {
@@ -103,12 +104,13 @@ class World final : public ReplyTarget {
     command.request = std::move(request);
     broker->handle(command, clock_.now());
   }
-  void subscribe(std::string_view url) {
+  void subscribe(std::string_view endpoint, topic::DeliveryProtocol protocol = topic::DeliveryProtocol::Http) {
     engine::Subscribe subscribe;
     subscribe.topic = kTopic;
-    subscribe.protocol = topic::DeliveryProtocol::Http;
-    subscribe.endpoint = url;
-    subscribe.attributes.delivery_policy = R"({"healthyRetryPolicy":{"numRetries":1,"numNoDelayRetries":1}})";
+    subscribe.protocol = protocol;
+    subscribe.endpoint = endpoint;
+    if (protocol == topic::DeliveryProtocol::Http)
+      subscribe.attributes.delivery_policy = R"({"healthyRetryPolicy":{"numRetries":1,"numNoDelayRetries":1}})";
     subscribe.fresh_uuid = {Uuid::from_random(secrets_.bytes16())};
     subscribe.fresh_token = "token";
     subscribe.fresh_message = MessageId{Uuid::from_random(secrets_.bytes16())};
@@ -185,6 +187,85 @@ TEST(HttpDelivery, TriesAgainWhereTheEndpointHangsUp) {
   World world{{.any_address = true}};
   world.subscribe(endpoint.url());
   EXPECT_TRUE(world.failure().ends_with("at attempt 2")) << world.failure();
+}
+
+// ---- Mail -----------------------------------------------------------------------------------------------------------
+
+using net::testing::SmtpTestServer;
+using topic::DeliveryProtocol;
+
+HttpDeliveryOptions by_mail(const SmtpTestServer& server) {
+  HttpDeliveryOptions options{.any_address = true};
+  options.mail.emplace();
+  options.mail->from = "news@example.com";
+  options.mail->smtp.url = server.url();
+  options.mail->smtp.name = "example.com";
+  options.mail->smtp.tls = net::SmtpOptions::Tls::Never;
+  return options;
+}
+
+SmtpTestServer::Answer but(std::string command, std::string answer) {
+  return [command = std::move(command), answer = std::move(answer)](std::string_view line) {
+    return line.starts_with(command) ? answer : SmtpTestServer::fine(line);
+  };
+}
+
+TEST(MailDelivery, SendsTheConfirmation) {
+  SmtpTestServer server;
+  World world{by_mail(server)};
+  world.subscribe("box@example.org", DeliveryProtocol::Email);
+  ASSERT_TRUE(eventually([&] { return world.delivery->mail_counters().delivered == 1; }));
+  const SmtpTestServer::Mail mail = server.mails().front();
+  EXPECT_EQ(mail.recipient, "box@example.org");
+  EXPECT_EQ(mail.sender, "news@example.com");
+  EXPECT_NE(mail.content.find("\r\nSubject: AWS Notification - Subscription Confirmation\r\n"), std::string::npos) << mail.content;
+  EXPECT_NE(mail.content.find("\r\nhttp://127.0.0.1:4566/?Action=3DConfirmSubscription"), std::string::npos) << mail.content;
+}
+
+TEST(MailDelivery, SendsTheConfirmationAsJsonToWhomWantsIt) {
+  SmtpTestServer server;
+  World world{by_mail(server)};
+  world.subscribe("box@example.org", DeliveryProtocol::EmailJson);
+  ASSERT_TRUE(eventually([&] { return world.delivery->mail_counters().delivered == 1; }));
+  EXPECT_NE(server.mails().front().content.find("\r\n\r\n{\"Type\":\"SubscriptionConfirmation\","), std::string::npos) << server.mails().front().content;
+}
+
+TEST(MailDelivery, ARefusalOfTheRecipientIsForGood) {
+  SmtpTestServer server{but("RCPT TO", "550 5.1.1 no such user")};
+  World world{by_mail(server)};
+  world.subscribe("box@example.org", DeliveryProtocol::Email);
+  EXPECT_EQ(world.failure(), "550 5.1.1 no such user at attempt 1");
+}
+
+TEST(MailDelivery, AServerThatIsBusyIsAskedLater) {
+  SmtpTestServer server{but("RCPT TO", "450 later")};
+  World world{by_mail(server)};
+  world.subscribe("box@example.org", DeliveryProtocol::Email);
+  EXPECT_TRUE(eventually([&] { return world.delivery->mail_counters().retried == 1; }));
+  EXPECT_TRUE(world.failures().empty());
+}
+
+TEST(MailDelivery, WithoutAServerMailsAreCaptured) {
+  World world{{.any_address = true}};
+  world.subscribe("box@example.org", DeliveryProtocol::Email);
+  EXPECT_TRUE(eventually([&] { return world.delivery->counters().captured == 1; }));
+}
+
+TEST(MailDelivery, AHungMailServerHoldsUpNeitherOtherMailsNorHttpNorTheEnd) {
+  SmtpTestServer server{but("RCPT TO:<hung@", "")};
+  Endpoint endpoint{std::string{kOk}};
+  Instant begin;
+  {
+    World world{by_mail(server)};
+    world.subscribe("hung@example.org", DeliveryProtocol::Email);
+    ASSERT_TRUE(eventually([&] { return world.delivery->mail_counters().attempts == 1; }));
+    world.subscribe("well@example.org", DeliveryProtocol::Email);
+    world.subscribe(endpoint.url());
+    EXPECT_TRUE(eventually([&] { return world.delivery->mail_counters().delivered == 1 && world.delivery->counters().delivered == 1; }));
+    EXPECT_EQ(server.mails().size(), 1u);
+    begin = std::chrono::steady_clock::now();
+  }
+  EXPECT_LT(std::chrono::steady_clock::now() - begin, seconds{15}) << "half of an attempt's 30 s";
 }
 
 }  // namespace

@@ -8,7 +8,9 @@
 #include <functional>
 
 #include "net/address.h"
+#include "net/smtp_client.h"
 #include "server/chaos.h"
+#include "wire/mail/mail.h"
 
 namespace fanfare::server {
 namespace {
@@ -140,6 +142,11 @@ const std::map<std::string, Setter>& settings() {
       {"sns.public_url", set(&ServeOptions::sns_public_url)},
       {"sns.ca_file", set(&ServeOptions::sns_ca_file)},
       {"sns.permitted_networks", set_permitted},
+      {"smtp.server", set(&ServeOptions::smtp)},
+      {"smtp.from", set(&ServeOptions::smtp_from)},
+      {"smtp.login_file", set(&ServeOptions::smtp_login_file)},
+      {"smtp.ca_file", set(&ServeOptions::smtp_ca_file)},
+      {"smtp.plain", set(&ServeOptions::smtp_plain)},
       {"edge.allowed_origins", set_origins},
       {"edge.files", set(&ServeOptions::edge_files)},
       {"journal.resident_bytes", set(&ServeOptions::resident_bytes)},
@@ -157,9 +164,9 @@ void read_section(const YAML::Node& node, const std::string& prefix, ServeOption
       setter->second(member.second, key, options);
       continue;
     }
-    // `edge: 127.0.0.1:4580` is the flag; `edge: {files: ..}` is the section. The same with auth.
-    if (member.second.IsScalar() && (key == "edge" || key == "auth")) {
-      (key == "edge" ? options.edge : options.auth) = member.second.Scalar();
+    // `edge: 127.0.0.1:4580` is the flag; `edge: {files: ..}` is the section. The same with auth and smtp.
+    if (member.second.IsScalar() && (key == "edge" || key == "auth" || key == "smtp")) {
+      (key == "edge" ? options.edge : key == "auth" ? options.auth : options.smtp) = member.second.Scalar();
       continue;
     }
     const bool section = std::any_of(settings().begin(), settings().end(),
@@ -224,6 +231,14 @@ Result<Success, std::string> check(const ServeOptions& options) {
   if (const auto ok = one_of("inbox-store", options.inbox_store, {"sqlite"}); !ok) return ok;
   if (const auto ok = one_of("clock", options.clock, {"real", "manual"}); !ok) return ok;
   if (const auto ok = one_of("loop", options.loop, {"auto", "io_uring", "epoll"}); !ok) return ok;
+  if (!options.smtp.empty()) {
+    if (const auto server = net::check_smtp_url(options.smtp); !server) return "--smtp: " + server.error();
+    if (!wire::mail::is_address(options.smtp_from))
+      return fmt::format("--smtp-from: '{}' is no e-mail address; say where mails come from, such as news@example.com", options.smtp_from);
+    if (options.smtp_plain && options.smtp.starts_with("smtps:")) return std::string{"--smtp-plain: an smtps:// server has TLS from the first byte; write smtp://"};
+  } else if (!options.smtp_from.empty() || options.smtp_plain || !options.smtp_login_file.empty() || !options.smtp_ca_file.empty()) {
+    return std::string{"--smtp: names the mail server that the other settings of mail are for; it is missing"};
+  }
   if (const auto plan = FaultPlan::parse(options.chaos); !plan) return "--chaos: " + plan.error();
   std::string_view rest = options.roles;
   if (rest.empty()) return std::string{"--roles: name at least one of broker, live, inbox, console"};

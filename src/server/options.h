@@ -45,6 +45,11 @@ struct ServeOptions {
   std::string sns_public_url;   ///< sns.public_url: where the URLs in HTTP deliveries point; empty: the listen address
   std::string sns_ca_file;      ///< sns.ca_file: certificates that HTTPS endpoints are verified with instead of the system's
   std::vector<std::string> sns_permitted;  ///< sns.permitted_networks: blocks of addresses that are not public, "10.0.0.0/8"
+  std::string smtp;              ///< smtp.server: "smtp://mail.example.com:587"; empty: mails are captured
+  std::string smtp_from;         ///< smtp.from: the address that mails come from
+  std::string smtp_login_file;   ///< smtp.login_file: two lines, user and password; else FANFARE_SMTP_USER and _PASSWORD
+  std::string smtp_ca_file;      ///< smtp.ca_file: certificates that the mail server is verified with instead of the system's
+  bool smtp_plain = false;       ///< smtp.plain: mails and login go without TLS
   bool allow_public_development = false;  ///< development mode on an address that others can reach
   std::map<std::string, std::string> access_keys;  ///< known key id -> secret: their signatures are checked in development, too
   std::vector<SourceOptions> live_sources;

@@ -46,8 +46,14 @@ threads: 2
 allow-public-development: true
 live: {sources: [{queue: events}]}
 inbox: {sources: [{queue: notices, create: true}]}
+smtp: {server: "smtp://mail.example.com:587", from: news@example.com, login_file: /etc/login, ca_file: /etc/ca.pem, plain: true}
 journal: {resident_bytes: 512KiB, segment_bytes: 2MiB, snapshot_bytes: 1GiB}
 )"), "");
+  EXPECT_EQ(options_.smtp, "smtp://mail.example.com:587");
+  EXPECT_EQ(options_.smtp_from, "news@example.com");
+  EXPECT_EQ(options_.smtp_login_file, "/etc/login");
+  EXPECT_EQ(options_.smtp_ca_file, "/etc/ca.pem");
+  EXPECT_TRUE(options_.smtp_plain);
   EXPECT_EQ(options_.data, "/tmp/x");
   EXPECT_TRUE(options_.memory);
   EXPECT_EQ(options_.listen, "127.0.0.1:1");
@@ -73,6 +79,18 @@ journal: {resident_bytes: 512KiB, segment_bytes: 2MiB, snapshot_bytes: 1GiB}
   EXPECT_EQ(options_.resident_bytes, 512u << 10);
   EXPECT_EQ(options_.segment_bytes, 2u << 20);
   EXPECT_EQ(options_.snapshot_bytes, 1u << 30);
+}
+
+TEST_F(ConfigFile, MailNeedsAServerAndAnAddress) {
+  EXPECT_NE(read("smtp: {from: news@example.com}\n").find("--smtp: names the mail server"), std::string::npos);
+  options_ = {};
+  EXPECT_NE(read("smtp: smtp://mail.example.com\n").find("--smtp-from: '' is no e-mail address"), std::string::npos);
+  options_ = {};
+  EXPECT_NE(read("smtp: {server: \"smtp://me:secret@mail.example.com\", from: a@b}\n").find("do not belong into the URL"), std::string::npos);
+  options_ = {};
+  EXPECT_NE(read("smtp: {server: \"smtps://mail.example.com\", from: a@b, plain: true}\n").find("--smtp-plain"), std::string::npos);
+  options_ = {};
+  EXPECT_EQ(read("smtp: {server: \"smtps://mail.example.com\", from: a@b}\n"), "");
 }
 
 TEST_F(ConfigFile, AnEmptyFileAndTheShortFormsOfSectionsAreFine) {

@@ -10,8 +10,10 @@
 
 #include <condition_variable>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <filesystem>
+#include <fstream>
 #include <mutex>
 #include <optional>
 #include <thread>
@@ -202,6 +204,31 @@ Identities open_identities(const ServeOptions& options, Log& log) {
   return Identities{options.identities, std::move(*read), log};
 }
 
+/// What --smtp and its companions say; nullopt without --smtp.
+std::optional<MailOptions> mail_options(const ServeOptions& options) {
+  if (options.smtp.empty()) return std::nullopt;
+  MailOptions mail;
+  mail.from = options.smtp_from;
+  net::SmtpOptions& smtp = mail.smtp;
+  smtp.url = options.smtp;
+  smtp.name = mail.from.substr(mail.from.rfind('@') + 1);
+  smtp.ca_file = options.smtp_ca_file;
+  if (!options.smtp_login_file.empty()) {
+    std::ifstream file{options.smtp_login_file};
+    if (!std::getline(file, smtp.user) || !std::getline(file, smtp.password) || smtp.user.empty())
+      throw StartFailure{kConfiguration, fmt::format("--smtp-login-file {}: expected the user on the first line and the password on the second", options.smtp_login_file)};
+  } else if (const char* user = std::getenv("FANFARE_SMTP_USER"); user != nullptr && *user != '\0') {
+    const char* password = std::getenv("FANFARE_SMTP_PASSWORD");
+    if (password == nullptr) throw StartFailure{kConfiguration, "FANFARE_SMTP_USER is set and FANFARE_SMTP_PASSWORD is not"};
+    smtp.user = user;
+    smtp.password = password;
+  }
+  using Tls = net::SmtpOptions::Tls;
+  // Development takes what a local mail catcher offers; a password goes over TLS all the same.
+  smtp.tls = options.smtp_plain ? Tls::Never : options.auth == "development" && smtp.user.empty() ? Tls::IfOffered : Tls::Required;
+  return mail;
+}
+
 std::unique_ptr<api::aws::Authenticator> make_authenticator(const ServeOptions& options, const api::aws::DirectorySource& directory,
                                                             const std::string& secret) {
   if (options.auth == "enforced") return std::make_unique<api::aws::EnforcedAuthenticator>(directory, secret);
@@ -342,6 +369,7 @@ int run(const ServeOptions& options, const sigset_t& signals, Log& log) {
   delivery_options.public_url = options.sns_public_url.empty() ? "http://" + aws_bound.str() : options.sns_public_url;
   delivery_options.signing_url = options.sns_signing_url;
   delivery_options.ca_file = options.sns_ca_file;
+  delivery_options.mail = mail_options(options);
   HttpDelivery http_delivery{delivery_options, broker, clock, signer};
   admin_options.more_metrics.push_back([&http_delivery](std::string& text) { http_delivery.append_metrics(text); });
   admin_options.captured = [&broker] {

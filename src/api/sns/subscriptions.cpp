@@ -9,6 +9,7 @@
 #include "core/queue/names.h"
 #include "wire/digest/digest.h"
 #include "wire/digest/encoding.h"
+#include "wire/mail/mail.h"
 
 namespace fanfare::api::sns {
 namespace {
@@ -28,9 +29,7 @@ std::optional<ApiError> check_endpoint(topic::DeliveryProtocol protocol, std::st
       break;
     case DeliveryProtocol::Email:
     case DeliveryProtocol::EmailJson:
-      if (const auto at = endpoint.find('@'); at == 0 || at == std::string_view::npos || at + 1 == endpoint.size()) {
-        return invalid_parameter("Email address");
-      }
+      if (!wire::mail::is_address(endpoint)) return invalid_parameter("Email address");
       break;
     case DeliveryProtocol::Sms:
       if (endpoint.size() < 4 || endpoint.find_first_not_of("+0123456789-. ()") != std::string_view::npos) {

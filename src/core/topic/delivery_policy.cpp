@@ -112,6 +112,17 @@ class Reader {
 
 std::string_view text_of(BackoffFunction function) { return kBackoffs[static_cast<std::size_t>(function)]; }
 
+RetryPolicy mail_retry_policy() {
+  RetryPolicy policy;
+  policy.min_delay_s = 10;
+  policy.max_delay_s = 600;
+  policy.retries = 50;
+  policy.min_delay_retries = 2;
+  policy.max_delay_retries = 38;
+  policy.backoff = BackoffFunction::Exponential;
+  return policy;
+}
+
 std::optional<milliseconds> delay_before_retry(const RetryPolicy& policy, std::int64_t number) {
   if (number < 1 || number > policy.retries) return std::nullopt;
   std::int64_t i = number - 1;

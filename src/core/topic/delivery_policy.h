@@ -1,4 +1,4 @@
-// When and how often a message to an HTTP endpoint is tried. [SNS message delivery retries]
+// When and how often a message to an HTTP endpoint or a mailbox is tried. [SNS message delivery retries]
 //
 // Rule 1: retries come in four phases: without delay, at the smallest delay, growing by the backoff function, at the largest
 //         delay. What the first, second and fourth do not take of numRetries is the third.
@@ -32,6 +32,9 @@ struct RetryPolicy {
 
   friend bool operator==(const RetryPolicy&, const RetryPolicy&) = default;
 };
+
+/// Of e-mail: 50 retries over six hours: two at 10 s, ten that grow to 600 s, 38 at 600 s.
+RetryPolicy mail_retry_policy();
 
 /// The pause before retry `number` (1: the first one after the first attempt); nullopt: no further try.
 std::optional<milliseconds> delay_before_retry(const RetryPolicy& policy, std::int64_t number);

@@ -104,5 +104,21 @@ TEST(DeliveryPolicy, OfATopicIsShownAsAwsShowsIt) {
             R"("defaultRequestPolicy":{"headerContentType":"text/plain; charset=UTF-8"}}})");
 }
 
+TEST(RetryPolicy, MailIsTriedForSixHours) {
+  const RetryPolicy policy = mail_retry_policy();
+  EXPECT_EQ(delay_before_retry(policy, 1), milliseconds{10'000});
+  EXPECT_EQ(delay_before_retry(policy, 2), milliseconds{10'000});
+  EXPECT_EQ(delay_before_retry(policy, 12), milliseconds{600'000});
+  EXPECT_EQ(delay_before_retry(policy, 50), milliseconds{600'000});
+  EXPECT_EQ(delay_before_retry(policy, 51), std::nullopt);
+  milliseconds total{0};
+  for (std::int64_t i = 1; i <= 50; ++i) {
+    EXPECT_GE(*delay_before_retry(policy, i), delay_before_retry(policy, i - 1).value_or(milliseconds{0})) << i;
+    total += *delay_before_retry(policy, i);
+  }
+  EXPECT_GT(total, std::chrono::hours{6});
+  EXPECT_LT(total, std::chrono::hours{7});
+}
+
 }  // namespace
 }  // namespace fanfare::topic
