@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <deque>
 
 #include "core/engine/records.h"
 #include "core/message/content.h"
@@ -203,6 +204,54 @@ std::string_view account_of(const Step& step) {
 /// Stands for the digest that the API makes of a body.
 std::string content_id(const std::string& body) { return "content:" + body; }
 
+/// A message on its way in, with the texts that it points to.
+class OutgoingTexts {
+ public:
+  OutgoingTexts(const Step& step, std::size_t word)
+      : body_(body_of(step, word)),
+        values_(message_attributes_of(step)),
+        attributes_(views_of(values_)),
+        group_(step.option("group").value_or("")),
+        deduplication_(step.option("dedup").value_or("")),
+        from_content_(content_id(body_)) {
+    if (deduplication_ == "body") deduplication_ = body_;
+  }
+  OutgoingTexts(const OutgoingTexts&) = delete;
+  OutgoingTexts& operator=(const OutgoingTexts&) = delete;
+
+  [[nodiscard]] OutgoingMessage message(const Step& step, Secrets& secrets) const {
+    OutgoingMessage out;
+    out.id = MessageId{Uuid::from_random(secrets.bytes16())};
+    fill(out.content);
+    out.content_deduplication_id = from_content_;
+    if (const auto delay = step.option("delay"))
+      out.delay = setting(queue::DeliveryDelay::of(seconds_of(*delay)), *delay);
+    return out;
+  }
+  [[nodiscard]] OutgoingPublication publication(Secrets& secrets) const {
+    OutgoingPublication out;
+    out.content.publication.emplace();
+    out.content.publication->id = PublicationId{Uuid::from_random(secrets.bytes16())};
+    fill(out.content);
+    out.content_deduplication_id = from_content_;
+    return out;
+  }
+
+ private:
+  void fill(message::Content& content) const {
+    content.body = body_;
+    content.attributes = attributes_;
+    content.group_id = group_;
+    content.deduplication_id = deduplication_;
+  }
+  const std::string body_;
+  const std::vector<TypedValue> values_;
+  const std::vector<message::MessageAttribute> attributes_;
+  const std::string group_;
+  std::string deduplication_;
+  const std::string from_content_;
+};
+
 std::string attributes_text(const message::ContentView& content) {
   std::string text;
   for (message::AttributeReader reader = content.attributes(); const auto attribute = reader.next();)
@@ -266,6 +315,7 @@ const std::map<std::string, CoreDriver::Verb, std::less<>>& CoreDriver::verbs() 
 bool CoreDriver::knows(std::string_view verb) const { return verbs().contains(verb) || Cast::knows(verb); }
 
 Answer CoreDriver::perform(const Step& step) {
+  check_options(step);
   if (auto declared = cast_.declare(step)) return *declared;
   return (this->*verbs().find(step.verb)->second)(step);
 }
@@ -462,29 +512,14 @@ Answer CoreDriver::moves(const Step& step) {
 
 // ---- Messages
 Answer CoreDriver::send(const Step& step) {
-  const std::vector<TypedValue> values = message_attributes_of(step);
-  const std::vector<message::MessageAttribute> attributes = views_of(values);
-  OutgoingMessage message;
-  message.id = MessageId{Uuid::from_random(secrets_.bytes16())};
-  const std::string body = body_of(step, 1);
-  message.content.body = body;
-  message.content.attributes = attributes;
-  const std::string group = step.option("group").value_or("");
-  const std::string deduplication = step.option("dedup").value_or("");
-  message.content.group_id = group;
-  message.content.deduplication_id = deduplication;
-  const std::string from_content = content_id(body);
-  message.content_deduplication_id = from_content;
-  if (const auto delay = step.option("delay")) message.delay = setting(queue::DeliveryDelay::of(seconds_of(*delay)), *delay);
-  return ask(step, SendMessage{queue_key(step.words.at(0)), message});
+  const OutgoingTexts texts(step, 1);
+  return ask(step, SendMessage{queue_key(step.words.at(0)), texts.message(step, secrets_)});
 }
 Answer CoreDriver::send_batch(const Step& step) {
+  std::deque<OutgoingTexts> texts;
   std::vector<OutgoingMessage> messages;
-  for (std::size_t i = 1; i < step.words.size(); ++i) {
-    OutgoingMessage& message = messages.emplace_back();
-    message.id = MessageId{Uuid::from_random(secrets_.bytes16())};
-    message.content.body = step.words[i];
-  }
+  for (std::size_t i = 1; i < step.words.size(); ++i)
+    messages.push_back(texts.emplace_back(step, i).message(step, secrets_));
   return ask(step, SendMessageBatch{queue_key(step.words.at(0)), messages});
 }
 Answer CoreDriver::receive(const Step& step) {
@@ -550,6 +585,7 @@ Answer CoreDriver::restart(const Step& step) {
 Answer CoreDriver::topic(const Step& step) {
   topic::TopicChanges changes;
   if (const auto name = step.option("display")) changes.display_name = *name;
+  if (const auto policy = step.option("policy")) changes.policy = *policy;
   if (step.option("fifo").value_or("false") == "true") changes.fifo = true;
   if (const auto text = step.option("content_dedup")) changes.content_based_deduplication = *text == "true";
   if (const auto text = step.option("throughput_scope"))
@@ -593,30 +629,14 @@ Answer CoreDriver::subscriptions(const Step& step) {
   return ask(step, ListSubscriptionsByTopic{topic_key(step.words.at(0)), {}, 100});
 }
 Answer CoreDriver::publish(const Step& step) {
-  const std::vector<TypedValue> values = message_attributes_of(step);
-  const std::vector<message::MessageAttribute> attributes = views_of(values);
-  OutgoingPublication publication;
-  publication.content.publication.emplace();
-  publication.content.publication->id = PublicationId{Uuid::from_random(secrets_.bytes16())};
-  const std::string body = body_of(step, 1);
-  publication.content.body = body;
-  publication.content.attributes = attributes;
-  const std::string group = step.option("group").value_or("");
-  const std::string deduplication = step.option("dedup").value_or("");
-  const std::string from_content = content_id(body);
-  publication.content.group_id = group;
-  publication.content.deduplication_id = deduplication;
-  publication.content_deduplication_id = from_content;
-  return ask(step, Publish{topic_key(step.words.at(0)), publication});
+  const OutgoingTexts texts(step, 1);
+  return ask(step, Publish{topic_key(step.words.at(0)), texts.publication(secrets_)});
 }
 Answer CoreDriver::publish_batch(const Step& step) {
+  std::deque<OutgoingTexts> texts;
   std::vector<OutgoingPublication> publications;
-  for (std::size_t i = 1; i < step.words.size(); ++i) {
-    OutgoingPublication& publication = publications.emplace_back();
-    publication.content.publication.emplace();
-    publication.content.publication->id = PublicationId{Uuid::from_random(secrets_.bytes16())};
-    publication.content.body = step.words[i];
-  }
+  for (std::size_t i = 1; i < step.words.size(); ++i)
+    publications.push_back(texts.emplace_back(step, i).publication(secrets_));
   return ask(step, PublishBatch{topic_key(step.words.at(0)), publications});
 }
 Answer CoreDriver::metrics(const Step& step) { return metrics_of(engine_.engine(), step.words.at(0)); }
@@ -641,8 +661,9 @@ Answer CoreDriver::explain(const Step& step) {
   Step root;
   const bool is_topic = action.starts_with("sns:");
   policy_.clear();
-  if (is_topic) ask(root, DescribeTopic{topic_key(name)});
-  else ask(root, DescribeQueue{queue_key(name)});
+  root.caller = is_topic ? topic_key(name).account : queue_key(name).account;
+  const Answer read = is_topic ? ask(root, DescribeTopic{topic_key(name)}) : ask(root, DescribeQueue{queue_key(name)});
+  if (read.word == "AccessDenied") return read;
   return cast_.explain(step.caller, action, is_topic ? topic_arn(name) : queue_arn(name), policy_);
 }
 Answer CoreDriver::why(const Step&) { return {refusal_words(refusal_), {}}; }

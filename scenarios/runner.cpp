@@ -52,6 +52,12 @@ std::string field(std::string_view heading, std::string_view name) {
   return std::string{trimmed(value)};
 }
 
+// What stands in front of "  # why", without blanks at its end.
+std::string_view without_remark(std::string_view text) {
+  text = text.substr(0, text.find(" #"));
+  return text.substr(0, text.find_last_not_of(kBlanks) + 1);
+}
+
 std::optional<std::string> read_line(std::string_view text, Line& line) {
   const std::size_t arrow = text.find("->");
   if (arrow != std::string_view::npos) {
@@ -179,12 +185,19 @@ Result<Scenario, FormatError> parse_scenario(std::string_view text) {
         if (auto wrong = read_settings(raw, scenario.settings)) return FormatError{number, std::move(*wrong)};
       continue;
     }
-    raw = trimmed(raw.substr(0, raw.find(" #")));
-    if (raw.empty()) continue;
+    std::string whole{without_remark(raw)};
+    if (trimmed(whole).empty()) continue;
     Line line;
     line.number = number;
-    line.text = raw;
-    if (auto wrong = read_line(raw, line)) return FormatError{number, std::move(*wrong)};
+    // A line that begins with blanks goes on with the one before: policies are long.
+    while (text.starts_with("  ")) {
+      ++number;
+      const std::size_t next = std::min(text.find('\n'), text.size());
+      whole += without_remark(text.substr(0, next));
+      text.remove_prefix(std::min(next + 1, text.size()));
+    }
+    line.text = trimmed(whole);
+    if (auto wrong = read_line(line.text, line)) return FormatError{line.number, std::move(*wrong)};
     scenario.lines.push_back(std::move(line));
   }
   if (scenario.name.empty()) return FormatError{1, "the file does not begin with '# name: ...   source: ...'"};

@@ -31,8 +31,8 @@ Report played(std::string_view text, ScriptedDriver& driver) {
 }
 
 TEST(Scenario, ALineIsTakenApart) {
-  const auto scenario = parse_scenario(std::string{kHeading} +
-                                       "t=1500ms alice: receive q max=2 filter={\"a\": [1, 2]} -> m1 r1  # why\n\n# note\n");
+  const auto scenario = parse_scenario(
+      std::string{kHeading} + "t=1500ms alice: receive q max=2 filter={\"a\": [1, 2]} -> m1 r1  # why\n\n# note\n");
   ASSERT_TRUE(scenario.has_value());
   EXPECT_EQ(scenario->name, "one");
   EXPECT_EQ(scenario->source, "two");
@@ -46,6 +46,15 @@ TEST(Scenario, ALineIsTakenApart) {
   EXPECT_EQ(line.step.option("max"), "2");
   EXPECT_EQ(line.step.option("filter"), "{\"a\": [1, 2]}");
   EXPECT_EQ(line.expected, (std::vector<std::string>{"m1", "r1"}));
+}
+
+TEST(Scenario, ALineThatBeginsWithBlanksGoesOnWithTheOneBefore) {
+  const auto scenario =
+      parse_scenario(std::string{kHeading} + "queue q policy={\"a\":1,  # why\n  \"b\":2} -> ok\nsend q m1\n");
+  ASSERT_TRUE(scenario.has_value()) << scenario.error().what;
+  ASSERT_EQ(scenario->lines.size(), 2u);
+  EXPECT_EQ(scenario->lines[0].step.option("policy"), "{\"a\":1,  \"b\":2}");
+  EXPECT_EQ(scenario->lines[1].number, 4u);
 }
 
 TEST(Scenario, WhatIsNoScenarioIsRefusedWithItsLine) {

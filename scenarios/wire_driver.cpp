@@ -217,6 +217,7 @@ const std::map<std::string, WireDriver::Verb, std::less<>>& WireDriver::verbs() 
 bool WireDriver::knows(std::string_view verb) const { return verbs().contains(verb) || Cast::knows(verb); }
 
 Answer WireDriver::perform(const Step& step) {
+  check_options(step);
   if (auto declared = cast_.declare(step)) {
     server_->set_identities(cast_.directory());
     return *declared;
@@ -719,17 +720,22 @@ Answer WireDriver::explain(const Step& step) {
   root.client = step.client;
   std::map<std::string, std::string> attributes;
   const bool is_topic = action.starts_with("sns:");
+  root.caller = is_topic ? topic_key(name).account : queue_key(name).account;
+  const std::vector<std::string> policy{"Policy"};
+  Members members;
   if (is_topic) {
-    root.caller = topic_key(name).account;
-    const WireAnswer answer = call(root, "sns", "GetTopicAttributes", {{"TopicArn", text(topic_arn(name))}});
-    if (const Element* all = answer.result.find("Attributes")) attributes = all->pairs("entry", "key", "value");
+    members.push_back({"TopicArn", text(topic_arn(name))});
   } else {
-    root.caller = queue_key(name).account;
-    const std::vector<std::string> policy{"Policy"};
-    attributes =
-        call(root, "sqs", "GetQueueAttributes", {{"QueueUrl", text(queue_url(name))}, {"AttributeNames", list(policy)}})
-            .result.pairs("Attribute", "Name", "Value");
+    members.push_back({"QueueUrl", text(queue_url(name))});
+    members.push_back({"AttributeNames", list(policy)});
   }
+  const WireAnswer answer =
+      call(root, is_topic ? "sns" : "sqs", is_topic ? "GetTopicAttributes" : "GetQueueAttributes", std::move(members));
+  if (answer.status != 200) return failure(is_topic ? "sns" : "sqs", answer);
+  if (!is_topic)
+    attributes = answer.result.pairs("Attribute", "Name", "Value");
+  else if (const Element* all = answer.result.find("Attributes"))
+    attributes = all->pairs("entry", "key", "value");
   return cast_.explain(step.caller, action, is_topic ? topic_arn(name) : queue_arn(name), attributes["Policy"]);
 }
 Answer WireDriver::why(const Step&) { return {refusal_words(refusal_), {}}; }

@@ -70,6 +70,7 @@ constexpr Row kSqs[] = {
     {"MoveTaskMissing", "ResourceNotFoundException", "Task does not exist"},
     {"MoveTaskNotRunning", "AWS.SimpleQueueService.UnsupportedOperation", "that is running"},
     {"AccessDenied", "AccessDenied", "is not authorized to perform: sqs:"},
+    {"AccessDenied", "MissingAuthenticationToken", ""},  // of a request without a signature
     {"StorageFull", "ServiceUnavailable", "no room"},
 };
 
@@ -103,6 +104,7 @@ constexpr Row kSns[] = {
     {"StatementExists", "InvalidParameter", "Statement already exists"},
     {"ActionOutOfScope", "InvalidParameter", "Policy statement action out of service scope"},
     {"AccessDenied", "AuthorizationError", "is not authorized to perform: SNS:"},
+    {"AccessDenied", "MissingAuthenticationToken", ""},
     {"StorageFull", "ServiceUnavailable", "no room"},
 };
 

@@ -1,6 +1,7 @@
 // What all drivers read out of a step in the same way.
 #include "words.h"
 
+#include <algorithm>
 #include <charconv>
 #include <cstdlib>
 #include <iostream>
@@ -14,7 +15,48 @@ std::pair<std::string_view, std::string_view> account_and_name(std::string_view 
   return {name.substr(0, slash), name.substr(slash + 1)};
 }
 
+struct VerbOptions {
+  std::string_view verb;
+  std::vector<std::string_view> options;  ///< one that ends with a dot begins all of its kind
+};
+
+const VerbOptions* options_of(std::string_view verb) {
+  static const VerbOptions kTable[] = {
+      {"queues", {"prefix", "after", "limit"}},
+      {"tag", {"tag."}},
+      {"move", {"to", "rate"}},
+      {"moves", {"max"}},
+      {"send", {"delay", "attr.", "size", "group", "dedup"}},
+      {"send_batch", {"delay", "attr.", "size", "group", "dedup", "id"}},
+      {"receive", {"max", "visibility", "wait", "attempt"}},
+      {"restart", {"lose_receives"}},
+      {"topics", {"after", "limit"}},
+      {"publish", {"attr.", "size", "group", "dedup"}},
+      {"publish_batch", {"attr.", "size", "group", "dedup", "id"}},
+  };
+  const auto* const found = std::ranges::find(kTable, verb, &VerbOptions::verb);
+  return found == std::end(kTable) ? nullptr : found;
+}
+
+bool has_settings(std::string_view verb) {
+  static const std::vector<std::string_view> kVerbs{
+      "queue", "set", "topic", "set_topic", "subscribe", "set_subscription", "role", "user", "account"};
+  return std::ranges::find(kVerbs, verb) != kVerbs.end();
+}
+
 }  // namespace
+
+void check_options(const Step& step) {
+  if (has_settings(step.verb)) return;
+  const VerbOptions* const known = options_of(step.verb);
+  for (const auto& [name, value] : step.options) {
+    const auto is_it = [&](std::string_view option) {
+      return option.ends_with('.') ? name.starts_with(option) : name == option;
+    };
+    if (known == nullptr || std::ranges::none_of(known->options, is_it))
+      wrong("'" + step.verb + "' has no option '" + name + "'");
+  }
+}
 
 void wrong(const std::string& what) {
   std::cerr << "scenario: " << what << "\n";

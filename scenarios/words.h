@@ -21,6 +21,10 @@ inline constexpr Timestamp kStart = timestamp_from_unix_ms(1'764'500'000'000);
 /// A file that cannot be played says so and ends the program.
 [[noreturn]] void wrong(const std::string& what);
 
+/// Ends the program for an option that its verb does not have: a slip would say nothing otherwise. Settings of queues,
+/// topics and subscriptions, and identities, are checked where they are read.
+void check_options(const Step& step);
+
 std::int64_t seconds_of(const std::string& text);  ///< "30s"
 std::int64_t number_of(const std::string& text);
 

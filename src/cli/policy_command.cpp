@@ -155,7 +155,7 @@ Result<policy::OwnedQuestion, std::string> question_of(const ExplainFlags& flags
 
 /// Puts what the identities file says of the principal into the question; the directory outlives it.
 std::optional<std::string> take_identity(const ExplainFlags& flags, std::unique_ptr<const identity::Directory>& directory,
-                                         policy::Question& question) {
+                                         identity::Keys& keys, policy::Question& question) {
   if (flags.identities.empty()) return std::nullopt;
   auto read = server::read_identities_file(flags.identities);
   if (!read) return read.error().message;
@@ -164,6 +164,13 @@ std::optional<std::string> take_identity(const ExplainFlags& flags, std::unique_
   policy::IdentityPolicies own;
   if (const auto* role = directory->find_role(who.role_arn)) {
     own = directory->policies_of(*role);
+    // What a session has of its role; its own tags only the server knows.
+    for (const auto& [key, value] : role->role.tags) keys.add("aws:PrincipalTag/" + key, value);
+    const std::size_t slash = who.arn.rfind('/');
+    if (who.arn != role->arn && slash != std::string_view::npos) keys.add("aws:userid", role->id + ":" + std::string(who.arn.substr(slash + 1)));
+    const auto* account = directory->find_account(who.account);
+    if (account != nullptr && !account->account.organization.empty()) keys.add("aws:PrincipalOrgID", account->account.organization);
+    who.context = keys.view();
   } else if (const auto* user = directory->find_user(who.arn)) {
     own = directory->policies_of(*user);
     who.context = user->keys.view();
@@ -176,6 +183,7 @@ std::optional<std::string> take_identity(const ExplainFlags& flags, std::unique_
   if (question.identity.identity_policies.empty()) question.identity.identity_policies = own.identity_policies;
   if (question.identity.permissions_boundary == nullptr) question.identity.permissions_boundary = own.permissions_boundary;
   question.identity.service_control_policies = own.service_control_policies;
+  question.identity.unrestricted = question.identity.unrestricted || own.unrestricted;
   return std::nullopt;
 }
 
@@ -202,7 +210,8 @@ int explain(const ExplainFlags& flags) {
   if (!question) return malformed("policy explain", question.error());
   policy::Question asked = question->view();
   std::unique_ptr<const identity::Directory> directory;
-  if (const auto problem = take_identity(flags, directory, asked)) return malformed("policy explain", *problem);
+  identity::Keys keys;
+  if (const auto problem = take_identity(flags, directory, keys, asked)) return malformed("policy explain", *problem);
   if (!flags.json) {
     print_for_people(asked);
     return 0;
