@@ -289,7 +289,7 @@ int run(const ServeOptions& options, const sigset_t& signals, Log& log) {
   auto opened_signer = EnvelopeSigner::open(options.memory ? std::string{} : options.data + "/certificates");
   if (!opened_signer) throw StartFailure{kDamaged, opened_signer.error()};
   EnvelopeSigner& signer = **opened_signer;
-  plane_options.api.certificate = signer.certificate() + signer.authority();
+  plane_options.api.certificate = signer.certificate();  // alone: validators refuse a file with more than one
   plane_options.api.certificate_path = signer.certificate_path();
   plane_options.signer = &signer;
   plane_options.signing_url = options.sns_signing_url;
