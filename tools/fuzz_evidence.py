@@ -4,18 +4,22 @@
     tools/fuzz_evidence.py --build build/fuzz --seconds 300 --out docs/evidence/fuzz-codecs.md http json aws_json aws_query
 
 A target is asked to end (SIGUSR1, libFuzzer's graceful end) once it has used its seconds, so that other work on the machine
-makes a run longer and never thinner. --at-once targets run side by side.
+makes a run longer and never thinner. --at-once targets run side by side. libFuzzer times an input by the clock, which a
+stopped machine makes long: an input that it calls slow is run again alone, and is a finding if it takes UNIT_SECONDS of the
+processor.
 """
 import argparse
 import concurrent.futures
 import os
 import re
+import resource
 import signal
 import subprocess
 import sys
 import tempfile
 import time
 
+UNIT_SECONDS = 10
 PERIOD = 2.0  # seconds between looks at a target's processor time
 
 
@@ -29,8 +33,8 @@ def processor_seconds(pid):
 def fuzz(root, build, target, seconds):
     """Runs one target until it has used `seconds` or ends by itself: (target, folder of findings, inputs run, seconds used, exit code)."""
     found = tempfile.mkdtemp(prefix="fuzz-%s-" % target)
-    command = [os.path.join(build, "fuzz", "fuzz_" + target), found, os.path.join(root, "fuzz", "corpus", target), "-timeout=10",
-               "-print_final_stats=1", "-artifact_prefix=%s/" % found]
+    command = [os.path.join(build, "fuzz", "fuzz_" + target), found, os.path.join(root, "fuzz", "corpus", target), "-timeout=300",
+               "-report_slow_units=%d" % UNIT_SECONDS, "-print_final_stats=1", "-artifact_prefix=%s/" % found]
     with tempfile.TemporaryFile(mode="w+", errors="replace") as log:
         process = subprocess.Popen(command, stdout=log, stderr=subprocess.STDOUT)
         asked = False
@@ -45,6 +49,12 @@ def fuzz(root, build, target, seconds):
         log.seek(0)
         runs = re.search(r"stat::number_of_executed_units:\s+(\d+)", log.read())
     return target, found, runs.group(1) if runs else "?", usage.ru_utime + usage.ru_stime, os.waitstatus_to_exitcode(status)
+
+
+def is_slow(build, target, path):
+    """Whether one input needs UNIT_SECONDS of processor time."""
+    limit = lambda: resource.setrlimit(resource.RLIMIT_CPU, (UNIT_SECONDS, UNIT_SECONDS))
+    return subprocess.run([os.path.join(build, "fuzz", "fuzz_" + target), path], preexec_fn=limit, capture_output=True).returncode != 0
 
 
 def main():
@@ -63,7 +73,9 @@ def main():
     minutes = (time.monotonic() - started) / 60
     rows, failed = [], 0
     for target, found, runs, used, code in results:
-        findings = [name for name in os.listdir(found) if name.startswith(("crash-", "leak-", "timeout-", "oom-"))]
+        names = os.listdir(found)
+        findings = [name for name in names if name.startswith(("crash-", "leak-", "timeout-", "oom-"))]
+        findings += [name for name in names if name.startswith("slow-unit-") and is_slow(options.build, target, os.path.join(found, name))]
         failed += bool(findings or code or used < options.seconds)
         rows.append("| %s | %s | %.0f | %d | %s |" % (target, runs, used, len(findings), code))
         if findings:
