@@ -35,7 +35,8 @@ struct Delivery {
   std::string handle;  ///< the driver's own text for the receipt handle; steps that name a receipt get it back
 };
 
-/// A body that was made by `size=` ends in dots; it is shown as "m*1024": the word and the number of bytes.
+/// A body that was made by `size=` ends in dots; it is shown as "m*1024": the word and the number of bytes. Control characters are
+/// shown as "<D>".
 std::string shown_body(std::string_view body);
 
 struct Answer {

@@ -164,8 +164,15 @@ class Comparison {
 
 std::string shown_body(std::string_view body) {
   const std::size_t word = body.find_last_not_of('.') + 1;
-  if (body.size() - word < 8) return std::string{body};
-  return fmt::format("{}*{}", body.substr(0, word), body.size());
+  if (body.size() - word >= 8) return fmt::format("{}*{}", body.substr(0, word), body.size());
+  std::string shown;
+  for (const char c : body) {
+    if (static_cast<unsigned char>(c) < 0x20)
+      shown += fmt::format("<{:X}>", c);
+    else
+      shown += c;
+  }
+  return shown;
 }
 
 Result<Scenario, FormatError> parse_scenario(std::string_view text) {

@@ -116,6 +116,12 @@ TEST(Scenario, ACallerStandsInFrontOfTheVerb) {
   EXPECT_EQ(driver.asked.back().words, (std::vector<std::string>{"q", "as"}));
 }
 
+TEST(Scenario, BodiesAreShownShort) {
+  EXPECT_EQ(shown_body("m"), "m");
+  EXPECT_EQ(shown_body("m" + std::string(8, '.')), "m*9");
+  EXPECT_EQ(shown_body("m\r\n\t"), "m<D><A><9>");
+}
+
 TEST(Scenario, OneOfSeveralNamesIsEnough) {
   ScriptedDriver driver;
   driver.answers["queue"] = {"InvalidQueueName|NameAndTypeDisagree", {}};

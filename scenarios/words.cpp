@@ -15,6 +15,26 @@ std::pair<std::string_view, std::string_view> account_and_name(std::string_view 
   return {name.substr(0, slash), name.substr(slash + 1)};
 }
 
+// Also what is no character: U+FFFE, and surrogates, which no UTF-8 may hold.
+void append_utf8(std::string& out, std::uint32_t code) {
+  const auto tail = [&](int shift) { out += static_cast<char>(0x80 | ((code >> shift) & 0x3f)); };
+  if (code < 0x80) {
+    out += static_cast<char>(code);
+  } else if (code < 0x800) {
+    out += static_cast<char>(0xc0 | (code >> 6));
+    tail(0);
+  } else if (code < 0x10000) {
+    out += static_cast<char>(0xe0 | (code >> 12));
+    tail(6);
+    tail(0);
+  } else {
+    out += static_cast<char>(0xf0 | (code >> 18));
+    tail(12);
+    tail(6);
+    tail(0);
+  }
+}
+
 struct VerbOptions {
   std::string_view verb;
   std::vector<std::string_view> options;  ///< one that ends with a dot begins all of its kind
@@ -26,13 +46,13 @@ const VerbOptions* options_of(std::string_view verb) {
       {"tag", {"tag."}},
       {"move", {"to", "rate"}},
       {"moves", {"max"}},
-      {"send", {"delay", "attr.", "size", "group", "dedup"}},
-      {"send_batch", {"delay", "attr.", "size", "group", "dedup", "id"}},
+      {"send", {"char", "delay", "attr.", "size", "group", "dedup"}},
+      {"send_batch", {"char", "delay", "attr.", "size", "group", "dedup", "id"}},
       {"receive", {"max", "visibility", "wait", "attempt"}},
       {"restart", {"lose_receives"}},
       {"topics", {"after", "limit"}},
-      {"publish", {"attr.", "size", "group", "dedup"}},
-      {"publish_batch", {"attr.", "size", "group", "dedup", "id"}},
+      {"publish", {"char", "attr.", "size", "group", "dedup"}},
+      {"publish_batch", {"char", "attr.", "size", "group", "dedup", "id"}},
   };
   const auto* const found = std::ranges::find(kTable, verb, &VerbOptions::verb);
   return found == std::end(kTable) ? nullptr : found;
@@ -96,6 +116,8 @@ std::string delivery_policy(const std::string& queue, const std::string& topic) 
 std::string body_of(const Step& step, std::size_t word) {
   std::string body = step.words.at(word);
   if (const auto size = step.option("size")) body.resize(static_cast<std::size_t>(number_of(*size)), '.');
+  if (const auto code = step.option("char"))
+    append_utf8(body, static_cast<std::uint32_t>(std::stoul(*code, nullptr, 16)));
   return body;
 }
 

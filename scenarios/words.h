@@ -37,7 +37,7 @@ std::string topic_arn(std::string_view name);
 /// Lets a topic send to a queue: the usual policy.
 std::string delivery_policy(const std::string& queue, const std::string& topic);
 
-/// A body with its `size=`: "m" and dots up to that many bytes.
+/// A body with its `size=`, "m" and dots up to that many bytes, and its `char=`, a code point behind it.
 std::string body_of(const Step& step, std::size_t word);
 
 /// "m1" of `tag.team=search`: options that begin with `prefix`, without it.
