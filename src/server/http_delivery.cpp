@@ -21,6 +21,9 @@ constexpr std::uint64_t kNumberMask = 0x00ff'ffff'ffff'ffffULL;
 // Longer than an attempt: whoever still holds the message is at work on it.
 constexpr std::int64_t kLease_s = 60;
 constexpr milliseconds kRefreshEvery{50};
+/// Of an answer's body, which nobody reads.
+constexpr std::size_t kBodyBytesMax = std::size_t{64} << 10;
+constexpr milliseconds kBodySilenceMax{2'000};
 constexpr std::string_view kContentType = "text/plain; charset=UTF-8";
 constexpr std::string_view kAgent = "Amazon Simple Notification Service Agent";
 
@@ -49,7 +52,6 @@ HttpDelivery::HttpDelivery(HttpDeliveryOptions options, Broker& broker, Clock& c
     : options_(std::move(options)), broker_(broker), clock_(clock), signer_(signer), target_(broker.add_target(*this)) {
   net::HttpClientOptions client;
   client.connections_per_origin = 1'024;  // the bound is that of each subscription
-  client.response_bytes_max = std::size_t{64} << 10;
   client.ca_file = options_.ca_file;
   if (!options_.any_address) {
     client.permit = [permitted = options_.permitted](const net::SocketAddress& address) {
@@ -317,10 +319,24 @@ net::Awaitable<HttpDelivery::Attempt> HttpDelivery::post(const Endpoint& endpoin
     request->headers.push_back({"x-amz-sns-subscription-arn", topic::subscription_arn(about.topic.view(), about.subscription).str()});
   if (about.raw && !message.confirmation) request->headers.push_back({"x-amz-sns-rawdelivery", "true"});
   request->body = message.body;
-  auto waiting = client_->request(std::move(*request), std::chrono::steady_clock::now() + options_.attempt_timeout);
+  // The status decides; a body is read so that the connection can be used again, and not for long.
+  const Instant deadline = std::chrono::steady_clock::now() + options_.attempt_timeout;
+  int status = 0;
+  std::size_t bytes = 0;
+  net::HttpStream stream;
+  stream.head_deadline = deadline;
+  stream.silence_max = std::min(kBodySilenceMax, options_.attempt_timeout);
+  stream.on_head = [&status](const net::HttpResponse& head) {
+    status = head.status;
+    return true;
+  };
+  stream.on_body = [&bytes, deadline](std::string_view piece) {
+    bytes += piece.size();
+    return bytes <= kBodyBytesMax && std::chrono::steady_clock::now() < deadline;
+  };
+  auto waiting = client_->stream(std::move(*request), std::move(stream));
   const auto response = co_await std::move(waiting);
-  if (response) {
-    const int status = response->status;
+  if (status != 0) {
     if (status < 200 || status >= 300) attempt.failure = fmt::format("HTTP status {}", status);
     attempt.for_good = status >= 300 && status < 500 && status != 429;
   } else {

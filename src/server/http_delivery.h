@@ -6,6 +6,7 @@
 // Rule 2: a message is settled when its endpoint answered 2xx, when it refused for good (3xx, 4xx but 429), or when the
 //         delivery policy allows no further try; until then its visibility timeout is the pause before the next try.
 //         Mail: when the server took it, or refused the recipient or the message for good (5xx).
+//         An endpoint's status decides, whatever body it has or how that ends.
 // Rule 3: redirects are not followed; certificates are verified; addresses that are not public are connected to only in
 //         development mode or if they are listed.
 // Source: [SNS HTTP/S endpoints, message delivery retries, e-mail notifications].

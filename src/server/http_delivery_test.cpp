@@ -2,12 +2,15 @@
 #include "server/http_delivery.h"
 
 #include <arpa/inet.h>
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 #include <netinet/in.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
 #include <atomic>
+#include <fstream>
+#include <functional>
 #include <mutex>
 #include <optional>
 #include <string>
@@ -16,18 +19,25 @@
 
 #include "base/rng.h"
 #include "journal/memory/memory_journal.h"
+#include "journal/test_support.h"
 #include "net/smtp_test_server.h"
+#include "net/tls_test_server.h"
 #include "server/test_support.h"
 
 namespace fanfare::server {
 namespace {
 
 using testing::eventually;
+using topic::DeliveryProtocol;
 
-/// Answers every request on one connection after the other with the same bytes, and keeps what came.
+/// Answers every request on one connection after the other in the same way, and keeps what came.
 class Endpoint {
  public:
-  explicit Endpoint(std::string answer) : answer_(std::move(answer)) {
+  /// Writes the answer to a socket; false: nobody reads it any more.
+  using Say = std::function<bool(std::string_view bytes)>;
+
+  explicit Endpoint(std::string answer) : Endpoint([answer](const Say& say) { say(answer); }) {}
+  explicit Endpoint(std::function<void(const Say& say)> answer) : answer_(std::move(answer)) {
     listener_ = ::socket(AF_INET, SOCK_STREAM, 0);
     sockaddr_in address{};
     address.sin_family = AF_INET;
@@ -64,10 +74,12 @@ class Endpoint {
         const std::lock_guard lock{mutex_};
         received_.push_back(request);
       }
-      static_cast<void>(::send(peer, answer_.data(), answer_.size(), MSG_NOSIGNAL));
+      answer_([peer](std::string_view bytes) {
+        return ::send(peer, bytes.data(), bytes.size(), MSG_NOSIGNAL) == static_cast<ssize_t>(bytes.size());
+      });
     }
   }
-  std::string answer_;
+  std::function<void(const Say& say)> answer_;
   std::string url_;
   int listener_ = -1;
   std::mutex mutex_;
@@ -85,9 +97,8 @@ class World final : public ReplyTarget {
     broker_options.engine.resident_bytes_max = engine::EngineOptions::kUnlimited;
     broker = std::move(*Broker::recover(broker_options, journal::make_memory_journal(), clock_, log_));
     target_ = broker->add_target(*this);
-    signer_ = std::move(*EnvelopeSigner::open(""));
     options.public_url = "http://127.0.0.1:4566";
-    delivery = std::make_unique<HttpDelivery>(options, *broker, clock_, *signer_);
+    delivery = std::make_unique<HttpDelivery>(options, *broker, clock_, signer());
     delivery->start();
     ask(engine::CreateTopic{kTopic, {}, {}});
   }
@@ -104,17 +115,30 @@ class World final : public ReplyTarget {
     command.request = std::move(request);
     broker->handle(command, clock_.now());
   }
-  void subscribe(std::string_view endpoint, topic::DeliveryProtocol protocol = topic::DeliveryProtocol::Http) {
+  void subscribe(std::string_view endpoint, DeliveryProtocol protocol = DeliveryProtocol::Http,
+                 std::string_view policy = R"({"healthyRetryPolicy":{"numRetries":1,"numNoDelayRetries":1}})") {
     engine::Subscribe subscribe;
     subscribe.topic = kTopic;
     subscribe.protocol = protocol;
     subscribe.endpoint = endpoint;
-    if (protocol == topic::DeliveryProtocol::Http)
-      subscribe.attributes.delivery_policy = R"({"healthyRetryPolicy":{"numRetries":1,"numNoDelayRetries":1}})";
+    if (protocol == DeliveryProtocol::Http) subscribe.attributes.delivery_policy = policy;
     subscribe.fresh_uuid = {Uuid::from_random(secrets_.bytes16())};
     subscribe.fresh_token = "token";
     subscribe.fresh_message = MessageId{Uuid::from_random(secrets_.bytes16())};
     ask(subscribe);
+  }
+  void confirm_and_publish(int messages) {
+    engine::ConfirmSubscription confirm;
+    confirm.topic = kTopic;
+    confirm.token = "token";
+    ask(confirm);
+    for (int i = 0; i < messages; ++i) {
+      engine::Publish publish;
+      publish.topic = kTopic;
+      publish.publication.content.body = "m";
+      publish.publication.content.publication = message::PublicationFields{PublicationId{Uuid::from_random(secrets_.bytes16())}, clock_.now(), {}};
+      ask(publish);
+    }
   }
   std::vector<engine::FailedDelivery> failures() {
     return broker->locked([](engine::Engine& engine, journal::Journal&) { return engine.failed_deliveries(); });
@@ -126,13 +150,18 @@ class World final : public ReplyTarget {
     return all.empty() ? std::string{} : all.front().why;
   }
 
+  /// One for all: making its key takes longer than a test.
+  static EnvelopeSigner& signer() {
+    static const std::unique_ptr<EnvelopeSigner> shared = std::move(*EnvelopeSigner::open(""));
+    return *shared;
+  }
+
   static constexpr topic::TopicKeyView kTopic{"000000000000", "us-east-1", "t"};
 
  private:
   Clock clock_;
   Log log_;
   SeededSecrets secrets_{5};
-  std::unique_ptr<EnvelopeSigner> signer_;
   std::uint8_t target_ = 0;
   std::uint64_t number_ = 0;
 
@@ -189,10 +218,96 @@ TEST(HttpDelivery, TriesAgainWhereTheEndpointHangsUp) {
   EXPECT_TRUE(world.failure().ends_with("at attempt 2")) << world.failure();
 }
 
+TEST(HttpDelivery, ConnectsToNoNameOfAnAddressThatIsNotPublic) {
+  for (const char* url : {"http://localhost:1/", "http://127.0.0.1:1/", "http://[::1]:1/", "http://[::ffff:127.0.0.1]:1/", "http://0.0.0.0:1/", "http://10.1.2.3/",
+                          "http://192.168.0.1/", "http://169.254.169.254/latest/meta-data/", "http://[fe80::1]/", "http://[fd00::1]/"}) {
+    World world{{.any_address = false}};
+    world.subscribe(url);
+    EXPECT_TRUE(world.failure().starts_with("forbidden")) << url << ": " << world.failure();
+  }
+}
+
+TEST(HttpDelivery, ASlowAnswerEndsWithTheAttempt) {
+  Endpoint endpoint{[](const Endpoint::Say& say) {
+    for (const char c : std::string(1'000, 'x'))
+      if (!say({&c, 1})) return;
+      else std::this_thread::sleep_for(milliseconds{20});
+  }};
+  World world{{.any_address = true, .attempt_timeout = milliseconds{300}}};
+  world.subscribe(endpoint.url());
+  EXPECT_TRUE(world.failure().starts_with("timeout")) << world.failure();
+  EXPECT_TRUE(world.failure().ends_with("at attempt 2")) << world.failure();
+}
+
+TEST(HttpDelivery, TheStatusDecidesWhateverTheBodyDoes) {
+  const auto endless = [](std::string_view head) {
+    return [head](const Endpoint::Say& say) {
+      for (bool more = say(head); more;) more = say("3e8\r\n" + std::string(1'000, 'x') + "\r\n");
+    };
+  };
+  const std::string too_short = "HTTP/1.1 200 OK\r\nContent-Length: 100\r\nConnection: close\r\n\r\nshort";
+  const std::string too_long = "HTTP/1.1 200 OK\r\nContent-Length: 4000000000\r\n\r\n" + std::string(200'000, 'x');
+  for (const auto& answer : {std::function<void(const Endpoint::Say&)>{endless("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n")},
+                             {[&](const Endpoint::Say& say) { say(too_short); }}, {[&](const Endpoint::Say& say) { say(too_long); }}}) {
+    Endpoint endpoint{answer};
+    World world{{.any_address = true, .attempt_timeout = milliseconds{10'000}}};
+    world.subscribe(endpoint.url());
+    EXPECT_TRUE(eventually([&] { return world.delivery->counters().delivered == 1; }));
+  }
+  Endpoint endpoint{endless("HTTP/1.1 404 Not Found\r\nTransfer-Encoding: chunked\r\n\r\n")};
+  World world{{.any_address = true}};
+  world.subscribe(endpoint.url());
+  EXPECT_EQ(world.failure(), "HTTP status 404 at attempt 1");
+}
+
+TEST(HttpDelivery, AHeadWithoutEndIsTriedAgain) {
+  Endpoint endpoint{[](const Endpoint::Say& say) {
+    for (bool more = say("HTTP/1.1 200 OK\r\n"); more;) more = say("X-More: " + std::string(1'000, 'x') + "\r\n");
+  }};
+  World world{{.any_address = true}};
+  world.subscribe(endpoint.url());
+  EXPECT_TRUE(world.failure().ends_with("at attempt 2")) << world.failure();
+}
+
+TEST(HttpDelivery, TrustsNoEndpointWhoseCertificateDoesNotVerify) {
+  const net::testing::Certificate known;
+  const net::testing::Certificate unknown;
+  const net::testing::Certificate of_another_host{"DNS:other.example"};
+  const net::testing::Certificate expired{"IP:127.0.0.1", -60};
+  const journal::TemporaryFolder folder;
+  const std::string file = folder.path() + "/ca.pem";
+  std::ofstream{file} << known.pem();
+  {
+    net::testing::TlsServer server{known, 1};
+    World world{{.any_address = true, .ca_file = file}};
+    world.subscribe(fmt::format("https://127.0.0.1:{}/", server.port));
+    EXPECT_TRUE(eventually([&] { return world.delivery->counters().delivered == 1; }));
+  }
+  for (const auto& [certificate, why] : {std::pair{&unknown, "self-signed certificate"}, {&of_another_host, "tls: "}, {&expired, "certificate has expired"}}) {
+    if (certificate != &unknown) std::ofstream{file} << certificate->pem();
+    net::testing::TlsServer server{*certificate, 2};
+    World world{{.any_address = true, .ca_file = file}};
+    world.subscribe(fmt::format("https://127.0.0.1:{}/", server.port));
+    EXPECT_TRUE(world.failure().starts_with("tls: ") && world.failure().ends_with("at attempt 2")) << world.failure();
+    EXPECT_NE(world.failure().find(why), std::string::npos) << world.failure();
+    EXPECT_EQ(server.requests, 0);
+  }
+}
+
+TEST(HttpDelivery, KeepsToTheThrottleOfTheSubscription) {
+  Endpoint endpoint{std::string{kOk}};
+  World world{{.any_address = true}};
+  const Instant begin = std::chrono::steady_clock::now();
+  world.subscribe(endpoint.url(), DeliveryProtocol::Http, R"({"throttlePolicy":{"maxReceivesPerSecond":5}})");
+  ASSERT_TRUE(eventually([&] { return world.delivery->counters().delivered == 1; }));
+  world.confirm_and_publish(3);
+  ASSERT_TRUE(eventually([&] { return world.delivery->counters().delivered == 4; }));
+  EXPECT_GE(std::chrono::steady_clock::now() - begin, milliseconds{600}) << "four messages, 200 ms from each to the next";
+}
+
 // ---- Mail -----------------------------------------------------------------------------------------------------------
 
 using net::testing::SmtpTestServer;
-using topic::DeliveryProtocol;
 
 HttpDeliveryOptions by_mail(const SmtpTestServer& server) {
   HttpDeliveryOptions options{.any_address = true};
