@@ -15,8 +15,8 @@ namespace fanfare::sim {
 enum class Action : std::uint8_t {
   CreateQueue,
   DeleteQueue,
-  SetVisibility,  ///< SetQueueAttributes: VisibilityTimeout
-  Attributes,     ///< GetQueueAttributes: the counts
+  SetAttributes,
+  Attributes,  ///< GetQueueAttributes: counts and settings
   Send,
   SendBatch,
   Receive,
@@ -25,14 +25,40 @@ enum class Action : std::uint8_t {
   Change,
   ChangeBatch,
   Purge,
+  StartMove,
+  CancelMove,
+  ListMoves,
   CreateTopic,
+  DeleteTopic,
   Subscribe,
   Unsubscribe,
+  SetSubscription,
   Publish,
   PublishBatch,
 };
 
 enum class Protocol : std::uint8_t { Json, Query };
+
+/// Where a queue's messages go that were received too often.
+struct Redrive {
+  int queue = -1;  ///< -1: nowhere
+  int max = 0;
+  friend bool operator==(const Redrive&, const Redrive&) = default;
+};
+/// Which topics a queue's policy lets in.
+enum class Admission : std::uint8_t { Everybody, FirstTopic, NotFirstTopic, Nobody };
+
+struct QueueChange {
+  std::optional<int> visibility, delay, retention;  ///< seconds
+  std::optional<int> max_bytes;
+  std::optional<Redrive> redrive;
+  std::optional<Admission> policy;
+};
+struct SubscriptionChange {
+  std::optional<bool> raw;
+  std::optional<int> filter;       ///< of kFilters
+  std::optional<int> dead_letter;  ///< queue; -1: none
+};
 
 struct Entry {
   std::string token;          ///< of a message: "m17.2"; names its body
@@ -43,6 +69,7 @@ struct Entry {
   std::string handle;         ///< delete, change
   int timeout = 0;            ///< change: seconds
   bool attribute = false;     ///< carries a message attribute
+  std::string kind;           ///< another one, which filters look at; empty: none
 };
 
 struct Call {
@@ -55,9 +82,14 @@ struct Call {
   int max = 1;
   std::optional<int> visibility;
   std::optional<int> wait;
-  std::string name;           ///< CreateQueue, CreateTopic
+  int subscription = -1;      ///< index of the oracle
+  QueueChange queue_change;   ///< CreateQueue, SetAttributes
+  SubscriptionChange subscription_change;
+  int destination = -1;       ///< StartMove: queue; -1: each to where it came from
+  int rate = 0;               ///< StartMove: messages a second; 0: no limit
+  std::string task;           ///< CancelMove
   std::vector<std::pair<std::string, std::string>> attributes;
-  std::string arn;            ///< Subscribe: the queue's; Unsubscribe: the subscription's
+  std::string arn;            ///< Subscribe: the queue's; Unsubscribe, SetSubscription: the subscription's; StartMove: the destination's
   std::string attempt;        ///< ReceiveRequestAttemptId
 
   // What became of it:
@@ -69,6 +101,8 @@ struct Call {
   bool finished = false;           ///< answered, or it never will be
   std::vector<std::pair<Timestamp, std::optional<Timestamp>>> leases;  ///< oracle's: as they were before a change
   std::vector<int> instances;      ///< oracle's: of each entry (or of each entry and subscription)
+  bool was_absent = false;         ///< oracle's, CreateQueue: surely there was none
+  bool was_there = false;          ///< oracle's, Unsubscribe and SetSubscription: surely this subscription was there
 };
 using CallPtr = std::shared_ptr<Call>;  // shared: client, connection and oracle look at one call, whoever ends first
 

@@ -4,10 +4,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 
 namespace fanfare::sim {
 
-Client::Client(int number, const Plan& plan, std::uint64_t seed, Tally& tally) : number_(number), plan_(plan), rng_(seed), tally_(tally) {
+Client::Client(int number, const Plan& plan, std::uint64_t seed, Tally& tally, Board& board)
+    : number_(number), plan_(plan), rng_(seed), tally_(tally), board_(board) {
   favourite_ = static_cast<int>(rng_.below(plan.queues.size()));
 }
 
@@ -21,6 +23,8 @@ Entry Client::fresh_entry(int queue) {
   entry.body_bytes = static_cast<std::uint32_t>(rng_.below(4));
   if (plan_.has(Feature::LargeBodies) && rng_.chance(1, 8)) entry.body_bytes = static_cast<std::uint32_t>(rng_.below(600));
   entry.attribute = rng_.chance(1, 4);
+  constexpr std::array<std::string_view, 6> kKinds{"", "", "a", "b", "bc", "d"};
+  if (plan_.has(Feature::FilterPolicy)) entry.kind = kKinds[rng_.below(kKinds.size())];
   if (queue >= 0 && plan_.queues[static_cast<std::size_t>(queue)].fifo) {
     entry.group = fmt::format("g{}", rng_.below(3));
     entry.dedup = entry.token;
@@ -31,8 +35,10 @@ Entry Client::fresh_entry(int queue) {
         entry.group = before.entry.group;
       }
     }
-  } else if (queue >= 0 && plan_.has(Feature::Delay) && rng_.chance(1, 5)) {
-    entry.delay = static_cast<int>(rng_.below(4));
+  } else {
+    // One tenant that floods, and some that do not.
+    if (plan_.has(Feature::Tenants) && rng_.chance(3, 4)) entry.group = rng_.chance(3, 4) ? "noisy" : fmt::format("g{}", rng_.below(3));
+    if (queue >= 0 && plan_.has(Feature::Delay) && rng_.chance(1, 5)) entry.delay = static_cast<int>(rng_.below(4));
   }
   return entry;
 }
@@ -64,8 +70,136 @@ CallPtr Client::publish() {
   CallPtr call = fresh(plan_.has(Feature::Batch) && rng_.chance(1, 3) ? Action::PublishBatch : Action::Publish, -1);
   call->topic = static_cast<int>(rng_.below(plan_.topics.size()));
   const std::uint64_t entries = call->action == Action::PublishBatch ? 1 + rng_.below(5) : 1;
-  for (std::uint64_t i = 0; i < entries; ++i) call->entries.push_back(fresh_entry(-1));
+  for (std::uint64_t i = 0; i < entries; ++i) {
+    Entry entry = fresh_entry(-1);
+    if (plan_.topics[static_cast<std::size_t>(call->topic)].second) {
+      entry.group = fmt::format("g{}", rng_.below(3));
+      entry.dedup = "p" + entry.token;
+      if (plan_.has(Feature::Duplicates) && rng_.chance(1, 4) && !published_.empty()) {
+        const Sent& before = published_[rng_.below(published_.size())];
+        const bool twice = std::any_of(call->entries.begin(), call->entries.end(), [&](const Entry& other) { return other.dedup == before.entry.dedup; });
+        if (before.queue == call->topic && !twice) {
+          entry.dedup = before.entry.dedup;
+          entry.group = before.entry.group;
+        }
+      }
+    }
+    call->entries.push_back(std::move(entry));
+  }
   return call;
+}
+
+CallPtr Client::create_queue(int queue) {
+  CallPtr call = fresh(Action::CreateQueue, queue);
+  call->queue_change = settings_of(plan_.queues[static_cast<std::size_t>(queue)]);
+  if (plan_.has(Feature::ChangeAttributes) && rng_.chance(1, 2)) call->queue_change.visibility = 2;
+  fill_attributes(*call, plan_);
+  return call;
+}
+
+CallPtr Client::subscribe(int subscription) {
+  const SubscriptionSpec& spec = plan_.subscriptions[static_cast<std::size_t>(subscription)];
+  CallPtr call = fresh(Action::Subscribe, -1);
+  call->topic = spec.topic;
+  call->subscription = subscription;
+  call->arn = queue_arn(plan_.queues[static_cast<std::size_t>(spec.queue)].name);
+  call->subscription_change = {rng_.chance(1, 4) ? !spec.raw : spec.raw, spec.filter, spec.dead_letter};
+  fill_attributes(*call, plan_);
+  return call;
+}
+
+CallPtr Client::change_subscription() {
+  const auto subscription = static_cast<int>(rng_.below(plan_.subscriptions.size()));
+  const SubscriptionSpec& spec = plan_.subscriptions[static_cast<std::size_t>(subscription)];
+  const std::string& arn = board_.subscriptions[static_cast<std::size_t>(subscription)];
+  if (arn.empty() || (plan_.has(Feature::Unsubscribe) && rng_.chance(1, 3))) return subscribe(subscription);
+  CallPtr call = fresh(Action::SetSubscription, -1);
+  call->topic = spec.topic;
+  call->subscription = subscription;
+  call->arn = arn;
+  switch (rng_.below(4)) {
+    case 0:
+      if (!plan_.has(Feature::FilterPolicy)) return nullptr;
+      call->subscription_change.filter = static_cast<int>(rng_.below(kFilters.size()));
+      break;
+    case 1:
+      if (spec.dead_letter < 0) return nullptr;
+      call->subscription_change.dead_letter = rng_.chance(1, 2) ? spec.dead_letter : -1;
+      break;
+    case 2:
+      if (!plan_.has(Feature::Unsubscribe)) return nullptr;
+      call->action = Action::Unsubscribe;
+      break;
+    default: call->subscription_change.raw = rng_.chance(1, 2);
+  }
+  fill_attributes(*call, plan_);
+  return call;
+}
+
+CallPtr Client::move() {
+  std::vector<int> sources;
+  for (const QueueSpec& queue : plan_.queues)
+    if (queue.dead_letter >= 0) sources.push_back(queue.dead_letter);
+  if (sources.empty()) return nullptr;
+  const int source = sources[rng_.below(sources.size())];
+  switch (rng_.below(4)) {
+    case 0: {
+      CallPtr call = fresh(Action::ListMoves, source);
+      call->protocol = Protocol::Json;
+      return call;
+    }
+    case 1: {
+      if (board_.move_tasks.empty() || !rng_.chance(1, 2)) return nullptr;
+      const auto& [queue, task] = board_.move_tasks[rng_.below(board_.move_tasks.size())];
+      CallPtr call = fresh(Action::CancelMove, queue);
+      call->task = task;
+      return call;
+    }
+    default: break;
+  }
+  CallPtr call = fresh(Action::StartMove, source);
+  constexpr std::array<int, 4> kRates{0, 1, 5, 100};
+  call->rate = kRates[rng_.below(kRates.size())];
+  if (rng_.chance(1, 3)) {
+    const auto to = static_cast<int>(rng_.below(plan_.queues.size()));
+    if (to != source && plan_.queues[static_cast<std::size_t>(to)].fifo == plan_.queues[static_cast<std::size_t>(source)].fifo) {
+      call->destination = to;
+      call->arn = queue_arn(plan_.queues[static_cast<std::size_t>(to)].name);
+    }
+  }
+  return call;
+}
+
+CallPtr Client::configure() {
+  switch (rng_.below(6)) {
+    case 0:
+      if (!plan_.has(Feature::ChangeAttributes)) return nullptr;
+      {
+        CallPtr call = fresh(Action::SetAttributes, random_queue());
+        call->queue_change = random_change(plan_, call->queue, rng_);
+        fill_attributes(*call, plan_);
+        return call;
+      }
+    case 1:
+      if (!plan_.has(Feature::DeleteQueue) || !rng_.chance(1, 4)) return nullptr;
+      if (rng_.chance(1, 2)) return create_queue(random_queue());
+      return fresh(Action::DeleteQueue, random_queue());
+    case 2:
+      if (!plan_.has(Feature::DeleteTopic) || plan_.topics.empty() || !rng_.chance(1, 4)) return nullptr;
+      {
+        CallPtr call = fresh(rng_.chance(1, 2) ? Action::DeleteTopic : Action::CreateTopic, -1);
+        call->topic = static_cast<int>(rng_.below(plan_.topics.size()));
+        fill_attributes(*call, plan_);
+        return call;
+      }
+    case 3:
+    case 4:
+      if (plan_.subscriptions.empty() || !plan_.has(Feature::ChangeAttributes)) return nullptr;
+      return change_subscription();
+    default:
+      if (!plan_.has(Feature::MoveTasks)) return nullptr;
+      return move();
+  }
 }
 
 CallPtr Client::receive() {
@@ -107,7 +241,11 @@ CallPtr Client::next() {
     return call;
   }
   while (true) {
-    switch (rng_.below(12)) {
+    switch (rng_.below(14)) {
+      case 12:
+      case 13:
+        if (CallPtr call = configure()) return call;
+        break;
       case 0: case 1: case 2: return send();
       case 3: case 4: case 5: return receive();
       case 6: case 7: case 8:
@@ -128,28 +266,57 @@ CallPtr Client::next() {
 
 void Client::told(const Call& call, const Answer& answer) {
   if (answer.status >= 500) return lost(call);
-  if (!answer.ok()) return;
+  if (!answer.ok()) {
+    const bool no_queue = answer.code.find("NonExistentQueue") != std::string::npos || answer.code.find("QueueDoesNotExist") != std::string::npos;
+    if (no_queue && call.queue >= 0 && rng_.chance(1, 2)) again_.push_back(std::move(*create_queue(call.queue)));
+    if (answer.code.find("QueueDeletedRecently") != std::string::npos && rng_.chance(3, 4)) again_.push_back(std::move(*create_queue(call.queue)));
+    if (answer.code.find("NotFound") != std::string::npos && call.topic >= 0 && rng_.chance(1, 2)) {
+      CallPtr create = fresh(Action::CreateTopic, -1);
+      create->topic = call.topic;
+      fill_attributes(*create, plan_);
+      again_.push_back(std::move(*create));
+    }
+    return;
+  }
+  if (call.action == Action::Subscribe) board_.subscriptions[static_cast<std::size_t>(call.subscription)] = answer.text;
+  if (call.action == Action::StartMove) {
+    board_.move_tasks.emplace_back(call.queue, answer.text);
+    if (board_.move_tasks.size() > 4) board_.move_tasks.pop_front();
+  }
   for (const ReceivedMessage& message : answer.messages) held_.push_back({call.queue, message.handle});
   while (held_.size() > 40) held_.pop_front();
   remember(call);
 }
 
 void Client::remember(const Call& call) {
-  if (call.action != Action::Send && call.action != Action::SendBatch) return;
-  for (const Entry& entry : call.entries)
-    if (!entry.dedup.empty()) sent_.push_back({call.queue, entry});
+  if (call.action == Action::Publish || call.action == Action::PublishBatch)
+    for (const Entry& entry : call.entries)
+      if (!entry.dedup.empty()) published_.push_back({call.topic, entry});
+  if (call.action == Action::Send || call.action == Action::SendBatch)
+    for (const Entry& entry : call.entries)
+      if (!entry.dedup.empty()) sent_.push_back({call.queue, entry});
   while (sent_.size() > 20) sent_.pop_front();
+  while (published_.size() > 20) published_.pop_front();
 }
 
 void Client::lost(const Call& call) {
-  if (call.action == Action::Receive || call.action == Action::Attributes) return;
+  if (call.action == Action::Receive || call.action == Action::Attributes || call.action == Action::ListMoves) return;
   Call again;
   again.action = call.action;
   again.protocol = call.protocol;
   again.queue = call.queue;
   again.topic = call.topic;
   again.entries = call.entries;
-  const bool fifo = call.queue >= 0 && plan_.queues[static_cast<std::size_t>(call.queue)].fifo;
+  again.subscription = call.subscription;
+  again.queue_change = call.queue_change;
+  again.subscription_change = call.subscription_change;
+  again.destination = call.destination;
+  again.rate = call.rate;
+  again.task = call.task;
+  again.attributes = call.attributes;
+  again.arn = call.arn;
+  const bool fifo = (call.queue >= 0 && plan_.queues[static_cast<std::size_t>(call.queue)].fifo) ||
+                    (call.topic >= 0 && plan_.topics[static_cast<std::size_t>(call.topic)].second);
   const bool carries = call.action == Action::Send || call.action == Action::SendBatch || call.action == Action::Publish || call.action == Action::PublishBatch;
   // On a standard queue the second attempt is a second message; its name says so.
   if (carries && !fifo)

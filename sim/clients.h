@@ -12,9 +12,15 @@
 
 namespace fanfare::sim {
 
+/// What clients tell each other.
+struct Board {
+  std::vector<std::string> subscriptions;               ///< ARNs, by subscription; empty: never told
+  std::deque<std::pair<int, std::string>> move_tasks;   ///< source queue, handle
+};
+
 class Client {
  public:
-  Client(int number, const Plan& plan, std::uint64_t seed, Tally& tally);
+  Client(int number, const Plan& plan, std::uint64_t seed, Tally& tally, Board& board);
 
   CallPtr next();
   /// The answer reached it.
@@ -38,15 +44,23 @@ class Client {
   CallPtr receive();
   CallPtr settle(bool remove);
   CallPtr publish();
+  /// Null if the plan has nothing of it.
+  CallPtr configure();
+  CallPtr create_queue(int queue);
+  CallPtr subscribe(int subscription);
+  CallPtr change_subscription();
+  CallPtr move();
   void remember(const Call& call);
 
   const int number_;
   const Plan& plan_;
   Rng rng_;
   Tally& tally_;
+  Board& board_;
   std::uint64_t tokens_ = 0;
   std::deque<Held> held_;
   std::deque<Sent> sent_;            // FIFO messages, to be sent again as duplicates
+  std::deque<Sent> published_;       // the same of FIFO topics; `queue` is the topic
   std::deque<Call> again_;           // without an answer, to be repeated
   int favourite_ = 0;
 };

@@ -35,35 +35,75 @@ std::optional<Envelope> unwrap(std::string_view body) {
   return Envelope{text("Message"), text("MessageId"), text("TopicArn"), text("Type")};
 }
 
+/// As the limits of queues count it.
+std::int64_t counted_bytes(const Entry& entry) {
+  const auto attribute = [](std::string_view name, std::string_view value) { return static_cast<std::int64_t>(name.size() + 6 + value.size()); };
+  std::int64_t bytes = static_cast<std::int64_t>(body_of(entry.token, entry.body_bytes).size());
+  if (entry.attribute) bytes += attribute(kAttributeName, entry.token);
+  if (!entry.kind.empty()) bytes += attribute(kKindName, entry.kind);
+  return bytes;
+}
+// Signature, URLs and names of an envelope take less than this.
+constexpr std::int64_t kEnvelopeMost = 4096;
+constexpr seconds kNameReserved{60};
+
+bool admits_topic(Admission policy, int topic) {
+  switch (policy) {
+    case Admission::Everybody: return true;
+    case Admission::FirstTopic: return topic == 0;
+    case Admission::NotFirstTopic: return topic != 0;
+    case Admission::Nobody: return false;
+  }
+  return false;
+}
+
+bool says(const Answer& answer, std::string_view code) { return answer.code.find(code) != std::string::npos; }
+
 }  // namespace
+
+const std::array<Filter, 6> kFilters{{
+    {"", [](std::string_view) { return true; }},
+    {R"({"kind":["a","b"]})", [](std::string_view kind) { return kind == "a" || kind == "b"; }},
+    {R"({"kind":[{"anything-but":["a"]}]})", [](std::string_view kind) { return !kind.empty() && kind != "a"; }},
+    {R"({"kind":[{"exists":false}]})", [](std::string_view kind) { return kind.empty(); }},
+    {R"({"kind":[{"prefix":"b"}]})", [](std::string_view kind) { return kind.substr(0, 1) == "b"; }},
+    {R"({"kind":["d",{"suffix":"c"}]})", [](std::string_view kind) { return kind == "d" || (!kind.empty() && kind.back() == 'c'); }},
+}};
 
 void Oracle::fail(Property property, const std::string& text) const { throw Failure(std::string{text_of(property).name}, text); }
 
-int Oracle::add_queue(QueueSpec spec) {
-  queues_.push_back(std::move(spec));
-  by_queue_.emplace_back();
-  sequences_.emplace_back();
-  last_purge_.emplace_back();
-  last_purge_turn_.push_back(0);
+int Oracle::add_queue(std::string name, bool fifo) {
+  Queue& queue = queues_.emplace_back();
+  queue.name = std::move(name);
+  queue.fifo = fifo;
   return static_cast<int>(queues_.size()) - 1;
 }
 
-int Oracle::add_topic(std::string name) {
-  topics_.push_back(std::move(name));
+int Oracle::add_topic(std::string name, bool fifo) {
+  Topic& topic = topics_.emplace_back();
+  topic.name = std::move(name);
+  topic.fifo = fifo;
   return static_cast<int>(topics_.size()) - 1;
 }
 
+int Oracle::add_subscription(int topic, int queue) {
+  Subscription& subscription = subscriptions_.emplace_back();
+  subscription.topic = topic;
+  subscription.queue = queue;
+  return static_cast<int>(subscriptions_.size()) - 1;
+}
+
 std::string Oracle::target_of(const Call& call) const {
-  if (call.topic >= 0) return topics_.at(static_cast<std::size_t>(call.topic));
+  if (call.topic >= 0) return topics_.at(static_cast<std::size_t>(call.topic)).name;
   if (call.queue >= 0) return queues_.at(static_cast<std::size_t>(call.queue)).name;
-  return call.name;
+  return {};
 }
 
 std::string Oracle::describe(int index) const {
   const Instance& one = instances_.at(static_cast<std::size_t>(index));
-  std::string text = fmt::format("{} in {}: arrived {}..{}{}{}", one.token, queues_[static_cast<std::size_t>(one.queue)].name,
-                                 time_text(one.earliest), time_text(one.latest), one.sure ? ", acknowledged" : ", without answer",
-                                 one.moved ? ", moved" : "");
+  std::string text = fmt::format("{} in {}: arrived {}..{} turn {}..{}{}{}{}", one.token, queues_[static_cast<std::size_t>(one.queue)].name,
+                                 time_text(one.earliest), time_text(one.latest), one.first_turn, one.last_turn,
+                                 one.sure ? ", acknowledged" : ", without answer", one.moved ? ", moved" : "", one.by_task ? " by a task" : "");
   if (!one.entry.group.empty()) text += fmt::format(", group {} dedup {} sequence {}", one.entry.group, one.entry.dedup, one.sequence);
   if (one.entry.delay) text += fmt::format(", delay {} s", *one.entry.delay);
   for (const Delivery& d : one.deliveries)
@@ -74,14 +114,77 @@ std::string Oracle::describe(int index) const {
   return text;
 }
 
+// ---- Places ---------------------------------------------------------------------------------------------------------
+
 int Oracle::add_instance(Instance instance) {
   const int index = static_cast<int>(instances_.size());
   by_token_[instance.token].push_back(index);
-  const auto queue = static_cast<std::size_t>(instance.queue);
-  by_queue_[queue].push_back(index);
-  if (queues_[queue].dead_letter >= 0) by_queue_[static_cast<std::size_t>(queues_[queue].dead_letter)].push_back(index);
+  instance.last_turn = instance.first_turn;
   instances_.push_back(std::move(instance));
+  list(index);
   return index;
+}
+
+/// Into the lists of all queues where it may ever come to be.
+void Oracle::list(int index) {
+  Instance& instance = instances_[static_cast<std::size_t>(index)];
+  std::uint32_t places = instance.listed | bit(instance.queue);
+  for (std::uint32_t before = 0; before != places;) {
+    before = places;
+    for (std::size_t queue = 0; queue < queues_.size(); ++queue)
+      if ((before & bit(static_cast<int>(queue))) != 0) places |= queues_[queue].leads_to;
+  }
+  for (std::size_t queue = 0; queue < queues_.size(); ++queue)
+    if ((places & ~instance.listed & bit(static_cast<int>(queue))) != 0) queues_[queue].instances.push_back(index);
+  instance.listed = places;
+}
+
+void Oracle::add_path(int from, int to) {
+  std::uint32_t& leads_to = queues_[static_cast<std::size_t>(from)].leads_to;
+  if ((leads_to & bit(to)) != 0) return;
+  leads_to |= bit(to);
+  for (std::size_t i = 0; i < instances_.size(); ++i) list(static_cast<int>(i));
+}
+
+bool Oracle::may_be_dead_lettered(const Instance& instance, int from, int to) const {
+  const Queue& queue = queues_[static_cast<std::size_t>(from)];
+  const std::uint64_t since = std::max(instance.first_turn, instance.deliveries.empty() ? 0 : instance.deliveries.back().turn);
+  std::optional<std::int64_t> receives;
+  return queue.redrive.any(since, turn_, [&](const Redrive& redrive) {
+    if (redrive.queue != to) return false;
+    if (!receives) receives = possible_receives(instance, from);
+    return *receives >= redrive.max;
+  });
+}
+
+Oracle::Reach Oracle::reach_of(const Instance& instance) const {
+  Reach reach{bit(instance.queue), 0};
+  if (queues_[static_cast<std::size_t>(instance.queue)].leads_to == 0) return reach;
+  const std::uint64_t since = std::max(instance.first_turn, instance.deliveries.empty() ? 0 : instance.deliveries.back().turn);
+  for (Reach before{0, 0}; before.plain != reach.plain || before.by_task != reach.by_task;) {
+    before = reach;
+    for (int from = 0; from < static_cast<int>(queues_.size()); ++from) {
+      const std::uint32_t leads_to = queues_[static_cast<std::size_t>(from)].leads_to;
+      if (((before.plain | before.by_task) & bit(from)) == 0 || leads_to == 0) continue;
+      for (int to = 0; to < static_cast<int>(queues_.size()); ++to) {
+        if ((leads_to & bit(to)) == 0) continue;
+        if (may_be_dead_lettered(instance, from, to)) {
+          if ((before.plain & bit(from)) != 0) reach.plain |= bit(to);
+          if ((before.by_task & bit(from)) != 0) reach.by_task |= bit(to);
+        }
+        if (std::any_of(tasks_.begin(), tasks_.end(), [&](const MoveTask& task) {
+              return !task.refused && task.source == from && task.until >= since && (task.destination == to || (task.destination < 0 && may_come_from(from, to)));
+            }))
+          reach.by_task |= bit(to);
+      }
+    }
+  }
+  return reach;
+}
+
+/// Whether what lies in the dead-letter queue may have come from this one.
+bool Oracle::may_come_from(int dead, int source) const {
+  return queues_[static_cast<std::size_t>(source)].redrive.any(0, History<int>::kForever, [&](const Redrive& one) { return one.queue == dead; });
 }
 
 // ---- What is handed in ----------------------------------------------------------------------------------------------
@@ -89,6 +192,7 @@ int Oracle::add_instance(Instance instance) {
 void Oracle::handled(const CallPtr& pointer, const Moment& moment) {
   Call& call = *pointer;
   call.handled_turn = moment.turn;
+  turn_ = std::max(turn_, moment.turn);
   call.handled_order = ++handled_count_;
   if (call.action == Action::Receive) open_receives_.push_back(pointer);
   call.handled_at = moment.now;
@@ -120,18 +224,194 @@ void Oracle::handled(const CallPtr& pointer, const Moment& moment) {
         delivery->lowest = std::min(delivery->lowest, until);
       }
       return;
-    case Action::Purge: {
-      const auto queue = static_cast<std::size_t>(call.queue);
-      last_purge_[queue] = moment.now;
-      last_purge_turn_[queue] = moment.turn;
-      for (const int index : by_queue_[queue]) {
-        Instance& instance = instances_[static_cast<std::size_t>(index)];
-        instance.purge_cleared_dedup = true;
-        if (instance.queue == call.queue || may_be_moved(instance)) {
-          call.instances.push_back(index);
-          ++instance.pending_deletes;
-        }
+    case Action::Purge:
+      queues_[static_cast<std::size_t>(call.queue)].purges.push_back(moment.now);
+      return handled_removal(call);
+    case Action::DeleteQueue:
+      queues_[static_cast<std::size_t>(call.queue)].deletions.push_back(moment.now);
+      handled_removal(call);
+      return ask_configuration(call);
+    case Action::StartMove: {
+      MoveTask task;
+      task.call = call.id;
+      task.source = call.queue;
+      task.destination = call.destination;
+      task.rate = call.rate;
+      task.from = moment.turn;
+      task.began = moment.now;
+      tasks_.push_back(std::move(task));
+      if (call.destination >= 0) return add_path(call.queue, call.destination);
+      for (int queue = 0; queue < static_cast<int>(queues_.size()); ++queue)
+        if (queues_[static_cast<std::size_t>(queue)].redrive.any(0, History<int>::kForever, [&](const Redrive& one) { return one.queue == call.queue; }))
+          add_path(call.queue, queue);
+      return;
+    }
+    default: return ask_configuration(call);
+  }
+}
+
+/// A purge, or the deletion of the queue.
+void Oracle::handled_removal(Call& call) {
+  for (const int index : queues_[static_cast<std::size_t>(call.queue)].instances) {
+    Instance& instance = instances_[static_cast<std::size_t>(index)];
+    instance.purge_cleared_dedup = true;
+    if ((reach(instance) & bit(call.queue)) == 0) continue;
+    call.instances.push_back(index);
+    ++instance.pending_deletes;
+  }
+}
+
+void Oracle::answered_removal(Call& call, const Moment& moment) {
+  for (const int index : call.instances) {
+    Instance& instance = instances_[static_cast<std::size_t>(index)];
+    --instance.pending_deletes;
+    const bool surely_before = instance.first_turn < call.handled_turn && instance.open_attempts == 0;
+    if (instance.gone != Gone::No) continue;
+    if (surely_before && instance.queue == call.queue && !may_be_moved(instance)) {
+      if (instance.sure && instance.sure_turn < call.handled_turn)
+        note(call.action == Action::Purge ? Property::Purged : Property::QueueDeletedFull);
+      instance.gone = Gone::Purged;
+      instance.gone_turn = moment.turn;
+    } else {
+      instance.maybe_gone = true;
+    }
+  }
+}
+
+void Oracle::ask_settings(Queue& queue, const Call& call) {
+  const QueueChange& change = call.queue_change;
+  if (change.visibility) queue.visibility.ask(call.id, call.handled_turn, *change.visibility);
+  if (change.delay) queue.delay.ask(call.id, call.handled_turn, *change.delay);
+  if (change.retention) {
+    queue.retention.ask(call.id, call.handled_turn, *change.retention);
+    queue.shortest_retention = std::min(queue.shortest_retention, *change.retention);
+    shortest_retention_ = std::min(shortest_retention_, *change.retention);
+  }
+  if (change.max_bytes) queue.max_bytes.ask(call.id, call.handled_turn, *change.max_bytes);
+  if (change.policy) queue.policy.ask(call.id, call.handled_turn, *change.policy);
+  if (!change.redrive) return;
+  queue.redrive.ask(call.id, call.handled_turn, *change.redrive);
+  if (change.redrive->queue < 0) return;
+  add_path(call.queue, change.redrive->queue);
+  for (const MoveTask& task : tasks_)
+    if (task.source == change.redrive->queue && task.destination < 0) add_path(task.source, call.queue);
+}
+
+void Oracle::ask_settings(Subscription& subscription, const Call& call) {
+  const SubscriptionChange& change = call.subscription_change;
+  if (change.raw) subscription.raw.ask(call.id, call.handled_turn, *change.raw);
+  if (change.filter) subscription.filter.ask(call.id, call.handled_turn, *change.filter);
+  if (change.dead_letter) subscription.dead_letter.ask(call.id, call.handled_turn, *change.dead_letter);
+}
+
+void Oracle::ask_configuration(Call& call) {
+  const std::uint64_t turn = call.handled_turn;
+  Queue* queue = call.queue >= 0 ? &queues_[static_cast<std::size_t>(call.queue)] : nullptr;
+  Topic* topic = call.topic >= 0 ? &topics_[static_cast<std::size_t>(call.topic)] : nullptr;
+  Subscription* subscription = call.subscription >= 0 ? &subscriptions_[static_cast<std::size_t>(call.subscription)] : nullptr;
+  switch (call.action) {
+    case Action::CreateQueue:
+      call.was_absent = !queue->may_exist(turn, turn);
+      queue->exists.ask(call.id, turn, true);
+      return ask_settings(*queue, call);
+    case Action::SetAttributes: return ask_settings(*queue, call);
+    case Action::DeleteQueue:
+      queue->exists.ask(call.id, turn, false);
+      queue->sequences.clear();
+      queue->sequences_since = call.handled_order;
+      return;
+    case Action::CreateTopic: return topic->exists.ask(call.id, turn, true);
+    case Action::DeleteTopic:
+      topic->exists.ask(call.id, turn, false);
+      topic->sequences.clear();
+      topic->sequences_since = call.handled_order;
+      ++topic->deletions;
+      for (Publication& publication : publications_)
+        if (publication.topic == call.topic) publication.dedup_cleared = true;
+      for (Subscription& one : subscriptions_)
+        if (one.topic == call.topic) one.exists.ask(call.id, turn, false);
+      return;
+    case Action::Subscribe:
+      subscription->exists.ask(call.id, turn, true);
+      return ask_settings(*subscription, call);
+    case Action::Unsubscribe:
+    case Action::SetSubscription:
+      // An ARN of an earlier life names nothing any more.
+      call.was_there = call.arn == subscription->arn && subscription->exists.must_be(true, turn, turn);
+      if (call.arn != subscription->arn && subscription->exists.must_be(true, turn, turn)) return;
+      if (call.action == Action::Unsubscribe) return subscription->exists.ask(call.id, turn, false);
+      return ask_settings(*subscription, call);
+    default: return;
+  }
+}
+
+/// The answer to a request for settings: what is sure from now on.
+void Oracle::settle_configuration(const Call& call, const Answer& answer, const Moment& moment) {
+  const auto settle = [&](auto& history) {
+    if (answer.ok()) history.told(call.id);
+    else if (answer.status < 500) history.refused(call.id);
+  };
+  const auto settle_settings = [&](Queue& queue) {
+    settle(queue.visibility);
+    settle(queue.delay);
+    settle(queue.retention);
+    settle(queue.max_bytes);
+    settle(queue.policy);
+    settle(queue.redrive);
+  };
+  switch (call.action) {
+    case Action::CreateQueue: {
+      Queue& queue = queues_[static_cast<std::size_t>(call.queue)];
+      settle(queue.exists);
+      settle_settings(queue);
+      if (!answer.ok() || !call.was_absent || queue.deletions.empty()) return;
+      note(Property::QueueMadeAgain);
+      require(Property::NameReserved, clock_back_ || !queue.deleted_at || call.handled_at >= *queue.deleted_at + kNameReserved, [&] {
+        return fmt::format("call {} of {} made {} again, which was deleted at {}", call.id, time_text(call.handled_at), queue.name, time_text(*queue.deleted_at));
+      });
+      return;
+    }
+    case Action::SetAttributes: {
+      Queue& queue = queues_[static_cast<std::size_t>(call.queue)];
+      if (answer.ok()) note(Property::AttributesChanged);
+      return settle_settings(queue);
+    }
+    case Action::DeleteQueue:
+      if (answer.ok()) queues_[static_cast<std::size_t>(call.queue)].deleted_at = call.handled_at;
+      return settle(queues_[static_cast<std::size_t>(call.queue)].exists);
+    case Action::CreateTopic:
+      return settle(topics_[static_cast<std::size_t>(call.topic)].exists);
+    case Action::DeleteTopic:
+      settle(topics_[static_cast<std::size_t>(call.topic)].exists);
+      if (answer.ok()) note(Property::TopicDeleted);
+      for (Subscription& one : subscriptions_)
+        if (one.topic == call.topic) settle(one.exists);
+      return;
+    case Action::Subscribe: {
+      Subscription& subscription = subscriptions_[static_cast<std::size_t>(call.subscription)];
+      settle(subscription.exists);
+      settle(subscription.raw);
+      settle(subscription.filter);
+      settle(subscription.dead_letter);
+      if (answer.ok()) subscription.arn = answer.text;
+      return;
+    }
+    case Action::Unsubscribe: {
+      Subscription& subscription = subscriptions_[static_cast<std::size_t>(call.subscription)];
+      if (answer.ok() && call.was_there) {
+        note(Property::Unsubscribed);
+        subscription.exists.told(call.id);
+      } else if (!answer.ok()) {
+        settle(subscription.exists);
       }
+      return;
+    }
+    case Action::SetSubscription: {
+      Subscription& subscription = subscriptions_[static_cast<std::size_t>(call.subscription)];
+      if (answer.ok() && !call.was_there && subscription.exists.must_be(true, call.handled_turn, moment.turn)) return;
+      settle(subscription.raw);
+      settle(subscription.filter);
+      settle(subscription.dead_letter);
       return;
     }
     default: return;
@@ -139,15 +419,15 @@ void Oracle::handled(const CallPtr& pointer, const Moment& moment) {
 }
 
 void Oracle::handled_send(Call& call, const Moment& moment) {
-  const QueueSpec& spec = queues_[static_cast<std::size_t>(call.queue)];
+  const Queue& queue = queues_[static_cast<std::size_t>(call.queue)];
   for (const Entry& entry : call.entries) {
     int index = -1;
-    if (spec.fifo) {  // a retry: the same message again
+    if (queue.fifo) {  // a retry: the same message again
       if (const auto found = by_token_.find(entry.token); found != by_token_.end()) index = found->second.back();
       // Behind the window it is another message.
       if (index >= 0) {
         const Instance& before = instances_[static_cast<std::size_t>(index)];
-        if (before.never || before.gone != Gone::No || moment.now >= before.earliest + kDedupWindow) index = -1;
+        if (before.never || before.gone != Gone::No || moment.now >= before.earliest + kDedupWindow || before.by_task) index = -1;
       }
     }
     if (index < 0) {
@@ -164,32 +444,124 @@ void Oracle::handled_send(Call& call, const Moment& moment) {
     if (!instance.sure) {
       instance.earliest = std::min(instance.earliest, moment.now);  // the clock may have run back over a crash
       instance.latest = std::max(instance.latest, moment.now);
+      instance.last_turn = moment.turn;
     }
     ++instance.open_attempts;
     call.instances.push_back(index);
   }
 }
 
-void Oracle::handled_publish(Call& call, const Moment& moment) {
-  for (const Entry& entry : call.entries) {
-    const int publication = static_cast<int>(publications_.size());
-    publications_.push_back({{}, {}, call.topic});
-    for (const SubscriptionSpec& subscription : subscriptions_) {
-      if (subscription.topic != call.topic) continue;
-      Instance copy;
-      copy.token = entry.token;
-      copy.queue = subscription.queue;
-      copy.entry = entry;
-      copy.publication = publication;
-      copy.raw = subscription.raw;
-      copy.earliest = copy.latest = moment.now;
-      copy.first_turn = moment.turn;
-      copy.starts = starts_;
-      copy.open_attempts = 1;
-      const int index = add_instance(std::move(copy));
-      publications_.back().copies.push_back(index);
+Oracle::Verdict Oracle::admits(int number, int topic, const Entry& entry, const Subscription& subscription, std::uint64_t turn) const {
+  const Queue& queue = queues_[static_cast<std::size_t>(number)];
+  const std::int64_t bytes = counted_bytes(entry);
+  const bool raw_is_sure = subscription.raw.must_be(true, turn, turn);
+  const std::int64_t most = raw_is_sure ? bytes : bytes * 6 + kEnvelopeMost;
+  const bool must_fit = most <= queue.max_bytes.lowest(turn, turn);
+  const bool can_fit = bytes <= queue.max_bytes.highest(turn, turn);
+  const auto lets_in = [&](Admission policy) { return admits_topic(policy, topic); };
+  return {must_fit && !queue.may_be_missing(turn, turn) && queue.policy.all(turn, turn, lets_in),
+          can_fit && queue.may_exist(turn, turn) && queue.policy.any(turn, turn, lets_in)};
+}
+
+void Oracle::add_copies(int number, const Entry& entry, const Moment& moment) {
+  const std::uint64_t turn = moment.turn;
+  std::vector<int> reached;
+  const bool first = publications_[static_cast<std::size_t>(number)].copies.empty() && publications_[static_cast<std::size_t>(number)].open_attempts == 0;
+  const auto add = [&](int subscription, int queue, bool must) {
+    const Subscription& by = subscriptions_[static_cast<std::size_t>(subscription)];
+    for (const int known : publications_[static_cast<std::size_t>(number)].copies) {
+      Instance& copy = instances_[static_cast<std::size_t>(known)];
+      if (copy.subscription != subscription || copy.queue != queue) continue;
+      copy.certain = copy.certain && must;
+      if (!copy.sure) {
+        copy.earliest = std::min(copy.earliest, moment.now);
+        copy.latest = std::max(copy.latest, moment.now);
+        copy.last_turn = turn;
+      }
+      if (copy.raw && !by.raw.must_be(*copy.raw, turn, turn)) copy.raw.reset();
+      reached.push_back(known);
+      return;
     }
-    call.instances.push_back(publication);
+    Instance copy;
+    copy.token = entry.token;
+    copy.queue = queue;
+    copy.entry = entry;
+    copy.publication = number;
+    copy.subscription = subscription;
+    copy.certain = must && first;
+    if (by.raw.must_be(true, turn, turn)) copy.raw = true;
+    else if (by.raw.must_be(false, turn, turn)) copy.raw = false;
+    else copy.raw.reset();
+    copy.earliest = copy.latest = moment.now;
+    copy.first_turn = turn;
+    copy.starts = starts_;
+    const int index = add_instance(std::move(copy));
+    publications_[static_cast<std::size_t>(number)].copies.push_back(index);
+    reached.push_back(index);
+  };
+  const int topic = publications_[static_cast<std::size_t>(number)].topic;
+  for (int i = 0; i < static_cast<int>(subscriptions_.size()); ++i) {
+    const Subscription& subscription = subscriptions_[static_cast<std::size_t>(i)];
+    if (subscription.topic != topic) continue;
+    const auto wants = [&](int filter) { return kFilters[static_cast<std::size_t>(filter)].wants(entry.kind); };
+    const bool can_want = subscription.exists.may_be(true, turn, turn) && subscription.filter.any(turn, turn, wants);
+    const bool must_want = subscription.exists.must_be(true, turn, turn) && subscription.filter.all(turn, turn, wants);
+    if (!can_want) {
+      if (subscription.exists.may_be(true, turn, turn)) note(Property::FilteredOut);
+      continue;
+    }
+    const Verdict main = admits(subscription.queue, topic, entry, subscription, turn);
+    if (main.can) add(i, subscription.queue, must_want && main.must);
+    else note(Property::CopyRefused);
+    if (main.must) continue;
+    for (int dead = 0; dead < static_cast<int>(queues_.size()); ++dead) {
+      if (!subscription.dead_letter.may_be(dead, turn, turn)) continue;
+      const Verdict second = admits(dead, topic, entry, subscription, turn);
+      if (second.can && dead != subscription.queue)
+        add(i, dead, must_want && !main.can && second.must && subscription.dead_letter.must_be(dead, turn, turn));
+    }
+  }
+  Publication& publication = publications_[static_cast<std::size_t>(number)];
+  for (const int index : publication.copies) {
+    Instance& copy = instances_[static_cast<std::size_t>(index)];
+    if (std::find(reached.begin(), reached.end(), index) == reached.end()) copy.certain = false;
+    ++copy.open_attempts;
+  }
+  ++publication.open_attempts;
+}
+
+void Oracle::handled_publish(Call& call, const Moment& moment) {
+  const bool fifo = topics_[static_cast<std::size_t>(call.topic)].fifo;
+  for (const Entry& entry : call.entries) {
+    int number = -1;
+    if (fifo) {  // a retry: the same publication again
+      if (const auto found = publication_by_token_.find(entry.token); found != publication_by_token_.end()) number = found->second;
+      if (number >= 0) {
+        const Publication& before = publications_[static_cast<std::size_t>(number)];
+        const bool gone = std::any_of(before.copies.begin(), before.copies.end(), [&](int copy) {
+          const Instance& one = instances_[static_cast<std::size_t>(copy)];
+          return one.never || one.gone != Gone::No || one.by_task;
+        });
+        if (gone || before.dedup_cleared || moment.now >= before.earliest + kDedupWindow) number = -1;
+      }
+    }
+    if (number < 0) {
+      number = static_cast<int>(publications_.size());
+      Publication& fresh = publications_.emplace_back();
+      fresh.topic = call.topic;
+      fresh.token = entry.token;
+      fresh.dedup = entry.dedup;
+      fresh.earliest = fresh.latest = moment.now;
+      fresh.starts = starts_;
+      publication_by_token_[entry.token] = number;
+    }
+    Publication& publication = publications_[static_cast<std::size_t>(number)];
+    if (publication.told_turn == 0) {
+      publication.earliest = std::min(publication.earliest, moment.now);
+      publication.latest = std::max(publication.latest, moment.now);
+    }
+    add_copies(number, entry, moment);
+    call.instances.push_back(number);
   }
 }
 
@@ -205,9 +577,22 @@ void Oracle::answered(const CallPtr& pointer, const Answer& answer, const Moment
   Call& call = *pointer;
   call.finished = true;
   require(Property::Answered, answer.broken.empty(), [&] { return fmt::format("call {}: {}", call.id, answer.broken); });
+  turn_ = std::max(turn_, moment.turn);
+  settle_configuration(call, answer, moment);
   if (!answer.ok()) {
     check_error(call, answer, moment);
     return;
+  }
+  if (call.queue >= 0 && call.action != Action::CreateQueue && call.action != Action::DeleteQueue) {
+    Queue& queue = queues_[static_cast<std::size_t>(call.queue)];
+    require(Property::GoneIsGone, queue.may_exist(call.handled_turn, moment.turn),
+            [&] { return fmt::format("call {} of turn {} is answered by {}, which was deleted", call.id, call.handled_turn, queue.name); });
+    if (call.action == Action::Send || call.action == Action::SendBatch) queue.exists.seen(true, call.handled_turn);
+  }
+  if (call.topic >= 0 && (call.action == Action::Publish || call.action == Action::PublishBatch || call.action == Action::Subscribe)) {
+    Topic& topic = topics_[static_cast<std::size_t>(call.topic)];
+    require(Property::GoneIsGone, topic.exists.may_be(true, call.handled_turn, moment.turn),
+            [&] { return fmt::format("call {} of turn {} is answered by {}, which was deleted", call.id, call.handled_turn, topic.name); });
   }
   switch (call.action) {
     case Action::Send:
@@ -222,22 +607,14 @@ void Oracle::answered(const CallPtr& pointer, const Answer& answer, const Moment
     case Action::DeleteBatch: return answered_delete(call, answer, moment);
     case Action::Change:
     case Action::ChangeBatch: return answered_change(call, answer, moment);
-    case Action::Attributes: return answered_attributes(call, answer);
+    case Action::Attributes:
+      check_settings(call, answer, moment);
+      return answered_attributes(call, answer);
     case Action::Purge:
-      for (const int index : call.instances) {
-        Instance& instance = instances_[static_cast<std::size_t>(index)];
-        --instance.pending_deletes;
-        const bool surely_before = instance.first_turn < call.handled_turn && instance.open_attempts == 0;
-        if (instance.gone != Gone::No) continue;
-        if (surely_before && instance.queue == call.queue && !may_be_moved(instance)) {
-          if (instance.sure && instance.sure_turn < call.handled_turn) note(Property::Purged);
-          instance.gone = Gone::Purged;
-          instance.gone_turn = moment.turn;
-        } else {
-          instance.maybe_gone = true;
-        }
-      }
-      return;
+    case Action::DeleteQueue: return answered_removal(call, moment);
+    case Action::StartMove:
+    case Action::CancelMove:
+    case Action::ListMoves: return answered_moves(call, answer, moment);
     default: return;
   }
 }
@@ -250,19 +627,63 @@ Oracle::Delivery* Oracle::delivery_of(const Call& call, std::size_t entry) {
 
 void Oracle::check_error(const Call& call, const Answer& answer, const Moment& moment) {
   const bool maybe_done = answer.status >= 500;
+  const std::uint64_t from = call.handled_turn;
+  const std::uint64_t to = moment.turn;
+  const Queue* queue = call.queue >= 0 ? &queues_[static_cast<std::size_t>(call.queue)] : nullptr;
+  const auto subscription_may_be_missing = [&] {
+    return call.subscription >= 0 && (subscriptions_[static_cast<std::size_t>(call.subscription)].exists.may_be(false, from, to) ||
+                                      call.arn != subscriptions_[static_cast<std::size_t>(call.subscription)].arn);
+  };
+  const auto any_may_be_missing = [&] {
+    return std::any_of(queues_.begin(), queues_.end(), [&](const Queue& one) { return one.may_be_missing(from, to); });
+  };
   const auto expected = [&] {
     if (answer.status == 503) {
       note(Property::DiskFull);
       return !moment.disk_in_order;
     }
+    if (says(answer, "NonExistentQueue") || says(answer, "QueueDoesNotExist")) {
+      if (queue == nullptr || !queue->may_be_missing(from, to)) return false;
+      note(Property::QueueMissing);
+      if (call.waited) note(Property::WaiterOfDeleted);
+      return true;
+    }
+    if (says(answer, "NotFound") && call.topic >= 0)
+      return topics_[static_cast<std::size_t>(call.topic)].exists.may_be(false, from, to) || subscription_may_be_missing();
+    if (says(answer, "ReceiptHandleIsInvalid")) return queue != nullptr && !queue->deletions.empty();
     switch (call.action) {
+      case Action::Send: {
+        const std::int64_t bytes = counted_bytes(call.entries[0]);
+        if (!says(answer, "InvalidParameterValue") || bytes <= queue->max_bytes.lowest(from, to)) return false;
+        note(Property::TooLong);
+        return true;
+      }
+      case Action::CreateQueue:
+        if (says(answer, "QueueDeletedRecently"))
+          return std::any_of(queue->deletions.begin(), queue->deletions.end(),
+                             [&](Timestamp at) { return clock_back_ || call.handled_at < at + kNameReserved; });
+        if (says(answer, "InvalidParameterValue")) return any_may_be_missing();  // its dead-letter queue
+        return says(answer, "QueueNameExists") || says(answer, "QueueAlreadyExists");
+      case Action::SetAttributes: return says(answer, "InvalidParameterValue") && any_may_be_missing();
       case Action::Delete:
         // FIFO: the lease of the handle has ended. [SQS DeleteMessage]
-        return queues_[static_cast<std::size_t>(call.queue)].fifo && (answer.code.find("InvalidParameterValue") != std::string::npos ||
-                                                                      answer.code.find("ReceiptHandle") != std::string::npos);
-      case Action::Change: return answer.code.find("MessageNotInflight") != std::string::npos || answer.code.find("InvalidParameterValue") != std::string::npos;
-      case Action::Purge: return answer.code.find("PurgeQueueInProgress") != std::string::npos;
-      case Action::Receive: return answer.code.find("OverLimit") != std::string::npos;
+        return queue->fifo && (says(answer, "InvalidParameterValue") || says(answer, "ReceiptHandle"));
+      case Action::Change: return says(answer, "MessageNotInflight") || says(answer, "InvalidParameterValue");
+      case Action::Purge:
+        return says(answer, "PurgeQueueInProgress") && std::any_of(queue->purges.begin(), queue->purges.end() - 1, [&](Timestamp at) {
+                 return clock_back_ || call.handled_at < at + kNameReserved;
+               });
+      case Action::Receive: return says(answer, "OverLimit");
+      case Action::Subscribe: return says(answer, "InvalidParameter");  // there is one with other attributes
+      case Action::StartMove:
+        if (says(answer, "ResourceNotFound")) return any_may_be_missing();
+        if (!says(answer, "InvalidParameterValue")) return false;
+        if (answer.text.find("already a task") == std::string::npos) return true;  // no queue's dead-letter queue
+        return std::any_of(tasks_.begin(), tasks_.end(), [&](const MoveTask& one) {
+          return one.call != call.id && one.source == call.queue && !one.refused && one.from <= to && one.until >= from;
+        });
+      case Action::CancelMove: return says(answer, "ResourceNotFound") || says(answer, "UnsupportedOperation");
+      case Action::ListMoves: return says(answer, "ResourceNotFound") && queue->may_be_missing(from, to);
       default: return false;
     }
   };
@@ -271,6 +692,12 @@ void Oracle::check_error(const Call& call, const Answer& answer, const Moment& m
   });
   if (call.action == Action::Change && !maybe_done)
     if (Delivery* delivery = delivery_of(call, 0)) std::tie(delivery->until, delivery->before_change) = call.leases[0];
+  // What it took is given back; and that may be lost by a crash.
+  if (call.action == Action::Receive && maybe_done)
+    lost_receives_.push_back({call.queue, call.waited ? moment.turn : call.handled_turn, false, false, crashes_, moment.turn});
+  if (call.action == Action::StartMove && !maybe_done)
+    for (MoveTask& task : tasks_)
+      if (task.call == call.id) task.refused = true;
   for (const int index : call.instances) {
     switch (call.action) {
       case Action::Send:
@@ -278,9 +705,11 @@ void Oracle::check_error(const Call& call, const Answer& answer, const Moment& m
       case Action::Publish:
       case Action::PublishBatch:
         for (const int copy : publications_[static_cast<std::size_t>(index)].copies) end_attempt(copy, maybe_done);
+        if (!maybe_done) --publications_[static_cast<std::size_t>(index)].open_attempts;
         break;
       case Action::Delete:
       case Action::DeleteBatch:
+      case Action::DeleteQueue:
       case Action::Purge:
         if (index < 0) break;
         --instances_[static_cast<std::size_t>(index)].pending_deletes;
@@ -291,23 +720,84 @@ void Oracle::check_error(const Call& call, const Answer& answer, const Moment& m
   }
 }
 
+/// What GetQueueAttributes says about settings.
+void Oracle::check_settings(const Call& call, const Answer& answer, const Moment& moment) const {
+  const Queue& queue = queues_[static_cast<std::size_t>(call.queue)];
+  for (const auto& [name, value] : answer.attributes) {
+    const auto holds = [&](const History<int>& history) { return history.may_be(std::atoi(value.c_str()), call.handled_turn, moment.turn); };
+    bool right = true;
+    if (name == "VisibilityTimeout") right = holds(queue.visibility);
+    else if (name == "DelaySeconds") right = holds(queue.delay);
+    else if (name == "MessageRetentionPeriod") right = holds(queue.retention);
+    else if (name == "MaximumMessageSize") right = holds(queue.max_bytes);
+    else if (name == "RedrivePolicy")
+      right = queue.redrive.any(call.handled_turn, moment.turn, [&](const Redrive& redrive) {
+        return redrive.queue >= 0 && value.find(queue_arn(queues_[static_cast<std::size_t>(redrive.queue)].name) + '"') != std::string::npos;
+      });
+    else continue;
+    tally_.note(Property::SettingsHold);
+    if (!right) fail(Property::SettingsHold, fmt::format("call {}: {} of {} is {}", call.id, name, queue.name, value));
+  }
+}
+
+void Oracle::answered_moves(const Call& call, const Answer& answer, const Moment& moment) {
+  if (call.action == Action::StartMove) {
+    note(Property::MoveStarted);
+    for (MoveTask& task : tasks_) {
+      if (task.call == call.id) task.handle = answer.text;
+      else if (task.source == call.queue && task.from < call.handled_turn) task.until = std::min(task.until, call.handled_turn);
+    }
+    return;
+  }
+  if (call.action == Action::CancelMove) {
+    note(Property::MoveCancelled);
+    for (MoveTask& task : tasks_)
+      if (task.handle == call.task) task.until = std::min(task.until, call.handled_turn);
+    return;
+  }
+  std::size_t possible = 0;
+  for (const MoveTask& task : tasks_) possible += task.source == call.queue && !task.refused && task.from <= moment.turn ? 1 : 0;
+  std::size_t running = 0;
+  for (const MoveTold& told : answer.moves) {
+    if (told.status == "RUNNING") ++running;
+    if (told.rate == 0) continue;
+    // Message number n goes not before n / rate seconds have passed.
+    const double passed = static_cast<double>(unix_ms(moment.now) - told.started_ms) / 1000.0;
+    require(Property::MovePace, clock_back_ || static_cast<double>(told.moved) <= passed * told.rate + 1.001,
+            [&] { return fmt::format("call {}: {} messages in {} s, and {} a second were asked for", call.id, told.moved, passed, told.rate); });
+  }
+  require(Property::MoveOnce, answer.moves.size() <= possible && running <= 1, [&] {
+    return fmt::format("call {}: {} move tasks of {}, {} of them run; {} were asked for", call.id, answer.moves.size(), queues_[static_cast<std::size_t>(call.queue)].name, running, possible);
+  });
+  if (running == 0)
+    for (MoveTask& task : tasks_)
+      if (task.source == call.queue && task.from < call.handled_turn) task.until = std::min(task.until, call.handled_turn);
+}
+
 void Oracle::answered_send(Call& call, const Answer& answer, const Moment& moment) {
-  const QueueSpec& spec = queues_[static_cast<std::size_t>(call.queue)];
+  const Queue& spec = queues_[static_cast<std::size_t>(call.queue)];
   for (std::size_t i = 0; i < call.entries.size(); ++i) {
     const EntryAnswer& entry = answer.entries[i];
     const int index = call.instances[i];
+    const std::int64_t bytes = counted_bytes(call.entries[i]);
     if (!entry.ok) {
-      require(Property::ErrorsExpected, false, [&] { return fmt::format("call {} entry {}: {}", call.id, i, entry.code); });
+      require(Property::ErrorsExpected, entry.code.find("InvalidParameterValue") != std::string::npos && bytes > spec.max_bytes.lowest(call.handled_turn, moment.turn),
+              [&] { return fmt::format("call {} entry {}: {}", call.id, i, entry.code); });
+      note(Property::TooLong);
+      end_attempt(index, false);
       continue;
     }
+    require(Property::SizeRespected, bytes <= spec.max_bytes.highest(call.handled_turn, moment.turn),
+            [&] { return fmt::format("call {} entry {}: {} bytes are accepted by {}", call.id, i, bytes, spec.name); });
     if (spec.fifo) {
       accepted_fifo(call, i, index, entry, moment);
       continue;
     }
     Instance& instance = instances_[static_cast<std::size_t>(index)];
-    require(Property::Invented, instance.message_id.empty() || instance.message_id == entry.message_id,
+    require(Property::Invented, instance.message_id.empty() || instance.message_id == entry.message_id || instance.by_task,
             [&] { return fmt::format("the send of {} is answered with id {}", describe(index), entry.message_id); });
-    instance.message_id = entry.message_id;
+    if (!instance.by_task) instance.message_id = entry.message_id;
+    instance.first_id = entry.message_id;
     instance.sure = true;
     instance.sure_turn = moment.turn;
     --instance.open_attempts;
@@ -319,8 +809,8 @@ void Oracle::accepted_fifo(Call& call, std::size_t i, int index, const EntryAnsw
   const Entry& entry = call.entries[i];
   // Whose id is it?
   int owner = -1;
-  for (const int other : by_queue_[queue])
-    if (instances_[static_cast<std::size_t>(other)].message_id == answer.message_id) owner = other;
+  for (const int other : queues_[queue].instances)
+    if (instances_[static_cast<std::size_t>(other)].first_id == answer.message_id) owner = other;
   const auto note_hit = [&](const Instance& original) {
     note(Property::DedupHit);
     if (original.starts < starts_) note(Property::DedupHitAfterRestart);
@@ -343,20 +833,20 @@ void Oracle::accepted_fifo(Call& call, std::size_t i, int index, const EntryAnsw
     }
   } else {
     // The id of a message that was sent without an answer, and is not known yet?
-    for (const int other : by_queue_[queue]) {
+    for (const int other : queues_[queue].instances) {
       const Instance& open = instances_[static_cast<std::size_t>(other)];
-      if (other != index && open.entry.dedup == entry.dedup && !open.never && open.message_id.empty() && open.open_attempts > 0) return;
+      if (other != index && open.entry.dedup == entry.dedup && !open.never && open.first_id.empty() && open.open_attempts > 0) return;
     }
     // A new message. Was there one that should have stopped it?
-    for (const int other : by_queue_[queue]) {
+    for (const int other : queues_[queue].instances) {
       const Instance& earlier = instances_[static_cast<std::size_t>(other)];
-      if (earlier.entry.dedup != entry.dedup || earlier.queue != call.queue || !earlier.sure || earlier.message_id.empty()) continue;
+      if (earlier.entry.dedup != entry.dedup || earlier.queue != call.queue || !earlier.sure || earlier.first_id.empty() || earlier.by_task) continue;
       if (earlier.sure_turn >= call.handled_turn || earlier.purge_cleared_dedup) continue;
       require(Property::DedupHolds, call.handled_at >= earlier.earliest + kDedupWindow,
               [&] { return fmt::format("{} at {} is accepted in spite of {}", entry.token, time_text(call.handled_at), describe(other)); });
     }
     Instance& instance = instances_[static_cast<std::size_t>(index)];
-    if (!instance.message_id.empty()) {
+    if (!instance.first_id.empty()) {
       // The same message was accepted before, and again when the window was over.
       Instance again;
       again.token = entry.token;
@@ -373,16 +863,18 @@ void Oracle::accepted_fifo(Call& call, std::size_t i, int index, const EntryAnsw
   if (owner < 0 || owner == index) {
     Instance& instance = instances_[static_cast<std::size_t>(index)];
     instance.never = false;
-    instance.message_id = answer.message_id;
+    if (!instance.by_task) instance.message_id = answer.message_id;
+    instance.first_id = answer.message_id;
     instance.sent_sequence = answer.sequence;
-    if (!instance.moved) instance.sequence = answer.sequence;
+    if (!instance.moved && !instance.by_task) instance.sequence = answer.sequence;
     if (!instance.sure) instance.sure_turn = moment.turn;
     instance.sure = true;
     --instance.open_attempts;
   }
   // Of one that was repeated nobody knows which attempt was the one.
   if (owner >= 0 || instances_[static_cast<std::size_t>(index)].earliest != call.handled_at) return;
-  auto& sequences = sequences_[queue];
+  if (call.handled_order <= queues_[queue].sequences_since) return;
+  auto& sequences = queues_[queue].sequences;
   const auto place = sequences.emplace(call.handled_order * 16 + i, answer.sequence).first;
   const bool rises = (place == sequences.begin() || std::prev(place)->second < answer.sequence) &&
                      (std::next(place) == sequences.end() || answer.sequence < std::next(place)->second);
@@ -393,15 +885,32 @@ void Oracle::accepted_fifo(Call& call, std::size_t i, int index, const EntryAnsw
 }
 
 void Oracle::answered_publish(Call& call, const Answer& answer, const Moment& moment) {
+  const bool fifo = topics_[static_cast<std::size_t>(call.topic)].fifo;
   for (std::size_t i = 0; i < call.entries.size(); ++i) {
-    Publication& publication = publications_[static_cast<std::size_t>(call.instances[i])];
+    const int number = call.instances[i];
     if (!answer.entries[i].ok) {
       require(Property::ErrorsExpected, false, [&] { return fmt::format("call {} entry {}: {}", call.id, i, answer.entries[i].code); });
       continue;
     }
+    if (fifo && !accepted_publication(number, answer.entries[i], call, i, moment)) continue;
+    Publication& publication = publications_[static_cast<std::size_t>(number)];
     publication.id = answer.entries[i].message_id;
+    publication.sequence = answer.entries[i].sequence;
+    if (publication.told_turn == 0) publication.told_turn = moment.turn;
+    --publication.open_attempts;
     for (const int index : publication.copies) {
       Instance& copy = instances_[static_cast<std::size_t>(index)];
+      if (!copy.certain) continue;  // nobody was told whether this queue was reached
+      // What another publication with this id left in the queue's own window stops the copy there.
+      if (queues_[static_cast<std::size_t>(copy.queue)].fifo) {
+        const auto& there = queues_[static_cast<std::size_t>(copy.queue)].instances;
+        copy.certain = std::none_of(there.begin(), there.end(), [&](int other) {
+          const Instance& one = instances_[static_cast<std::size_t>(other)];
+          return one.publication != number && one.entry.dedup == copy.entry.dedup && !one.never && one.latest + kDedupWindow > copy.earliest;
+        });
+        if (!copy.certain) continue;
+      }
+      copy.never = false;
       copy.sure = true;
       copy.sure_turn = moment.turn;
       --copy.open_attempts;
@@ -409,10 +918,60 @@ void Oracle::answered_publish(Call& call, const Answer& answer, const Moment& mo
   }
 }
 
+/// False if it is a duplicate, or may be one.
+bool Oracle::accepted_publication(int number, const EntryAnswer& answer, const Call& call, std::size_t i, const Moment&) {
+  Publication& publication = publications_[static_cast<std::size_t>(number)];
+  Topic& topic = topics_[static_cast<std::size_t>(call.topic)];
+  int owner = -1;
+  for (int other = 0; other < static_cast<int>(publications_.size()); ++other)
+    if (publications_[static_cast<std::size_t>(other)].id == answer.message_id) owner = other;
+  const auto text = [&](const Publication& one) { return fmt::format("{} ({} to {}, sequence {})", one.token, time_text(one.earliest), time_text(one.latest), one.sequence); };
+  if (owner >= 0) {
+    const Publication& original = publications_[static_cast<std::size_t>(owner)];
+    require(Property::DedupHolds, original.dedup == publication.dedup && original.topic == publication.topic,
+            [&] { return fmt::format("{} is answered with the id of {}", publication.token, text(original)); });
+    require(Property::DedupHolds, original.sequence == answer.sequence,
+            [&] { return fmt::format("{} is a duplicate of {} and gets sequence {}", publication.token, text(original), answer.sequence); });
+    require(Property::DedupEnds, call.handled_at < original.latest + kDedupWindow,
+            [&] { return fmt::format("{} at {} is taken for a duplicate of {}", publication.token, time_text(call.handled_at), text(original)); });
+    note(Property::TopicDedupHit);
+    if (owner == number) return true;
+    --publication.open_attempts;
+    for (const int copy : publication.copies) {
+      end_attempt(copy, false);
+      Instance& one = instances_[static_cast<std::size_t>(copy)];
+      if (!one.sure && one.open_attempts > 0) one.never = true;  // an earlier attempt would be the original
+    }
+    return false;
+  }
+  for (int other = 0; other < static_cast<int>(publications_.size()); ++other) {
+    const Publication& open = publications_[static_cast<std::size_t>(other)];
+    if (other != number && open.topic == publication.topic && open.dedup == publication.dedup && open.id.empty() && open.open_attempts > 0) return false;
+  }
+  for (const Publication& earlier : publications_) {
+    if (earlier.topic != publication.topic || earlier.dedup != publication.dedup || earlier.dedup_cleared || earlier.id.empty()) continue;
+    if (earlier.told_turn >= call.handled_turn) continue;
+    require(Property::DedupHolds, call.handled_at >= earlier.earliest + kDedupWindow,
+            [&] { return fmt::format("{} at {} is accepted in spite of {}", publication.token, time_text(call.handled_at), text(earlier)); });
+  }
+  if (publication.earliest == call.handled_at && call.handled_order > topic.sequences_since) {
+    const auto place = topic.sequences.emplace(call.handled_order * 16 + i, answer.sequence).first;
+    const bool rises = (place == topic.sequences.begin() || std::prev(place)->second < answer.sequence) &&
+                       (std::next(place) == topic.sequences.end() || answer.sequence < std::next(place)->second);
+    require(Property::SequenceRises, rises && answer.sequence.size() == 20, [&] {
+      return fmt::format("{} in {} gets {}, the one before {}", publication.token, topic.name, answer.sequence,
+                         place == topic.sequences.begin() ? "nothing" : std::prev(place)->second);
+    });
+  }
+  return true;
+}
+
 bool Oracle::may_be_expired(const Instance& instance, Timestamp now) const {
-  const QueueSpec& spec = queues_[static_cast<std::size_t>(instance.queue)];
-  int retention = spec.retention;
-  if (spec.dead_letter >= 0) retention = std::min(retention, queues_[static_cast<std::size_t>(spec.dead_letter)].retention);
+  if (now < instance.earliest + seconds{shortest_retention_}) return false;
+  int retention = queues_[static_cast<std::size_t>(instance.queue)].retention.lowest(instance.first_turn, turn_);
+  for (std::size_t queue = 0; queue < queues_.size(); ++queue)
+    if (static_cast<int>(queue) != instance.queue && (instance.listed & bit(static_cast<int>(queue))) != 0)
+      retention = std::min(retention, queues_[queue].shortest_retention);
   return now >= instance.earliest + seconds{retention};
 }
 
@@ -426,11 +985,6 @@ std::int64_t Oracle::possible_receives(const Instance& instance, int queue) cons
   return count;
 }
 
-bool Oracle::may_be_moved(const Instance& instance) const {
-  const QueueSpec& spec = queues_[static_cast<std::size_t>(instance.queue)];
-  return !instance.moved && spec.dead_letter >= 0 && possible_receives(instance, instance.queue) >= spec.max_receives;
-}
-
 bool Oracle::surely_there(const Instance& instance, std::uint64_t turn, Timestamp now) const {
   return instance.sure && instance.sure_turn < turn && !instance.never && instance.pending_deletes == 0 && !instance.maybe_gone &&
          instance.gone == Gone::No && !may_be_expired(instance, now);
@@ -438,8 +992,9 @@ bool Oracle::surely_there(const Instance& instance, std::uint64_t turn, Timestam
 
 bool Oracle::surely_visible(const Instance& instance, std::uint64_t turn, Timestamp now) const {
   if (!surely_there(instance, turn, now) || may_be_moved(instance)) return false;
-  const QueueSpec& spec = queues_[static_cast<std::size_t>(instance.queue)];
-  if (instance.latest + seconds{instance.entry.delay.value_or(spec.delay)} > now) return false;
+  const Queue& spec = queues_[static_cast<std::size_t>(instance.queue)];
+  const int delay = instance.entry.delay.value_or(spec.delay.highest(instance.first_turn, spec.fifo ? turn_ : instance.last_turn));
+  if (instance.latest + seconds{delay} > now) return false;
   if (!instance.deliveries.empty() && instance.deliveries.back().until > now) return false;
   for (const Delivery& delivery : instance.deliveries)
     if (delivery.before_change && std::max(delivery.until, *delivery.before_change) > now) return false;
@@ -454,18 +1009,30 @@ bool Oracle::surely_visible(const Instance& instance, std::uint64_t turn, Timest
 int Oracle::find(const Call& call, const ReceivedMessage& message, const std::string& token) const {
   const auto found = by_token_.find(token);
   if (found == by_token_.end()) return -1;
+  const bool fifo = queues_[static_cast<std::size_t>(call.queue)].fifo;
+  const bool enveloped = message.body.starts_with('{');
   int best = -1;
+  int best_score = -1;
   for (const int index : found->second) {
     const Instance& instance = instances_[static_cast<std::size_t>(index)];
-    const bool here = instance.queue == call.queue ||
-                      queues_[static_cast<std::size_t>(instance.queue)].dead_letter == call.queue ||
-                      (instance.moved && queues_[static_cast<std::size_t>(call.queue)].dead_letter == instance.queue);
+    const bool here = (instance.listed & bit(call.queue)) != 0 ||
+                      (instance.moved && (queues_[static_cast<std::size_t>(call.queue)].leads_to & bit(instance.queue)) != 0);
     if (!here) continue;
+    const bool form = !instance.raw || *instance.raw != enveloped;
     if (!instance.message_id.empty() && instance.message_id == message.id) return index;
-    if (queues_[static_cast<std::size_t>(call.queue)].fifo && !instance.message_id.empty()) continue;
     const bool of_its_time = message.sent_ms >= unix_ms(instance.earliest) && message.sent_ms <= unix_ms(instance.latest);
-    if (queues_[static_cast<std::size_t>(call.queue)].fifo && !of_its_time && !instance.moved && instance.queue == call.queue && best >= 0) continue;
-    if (best < 0 || instance.queue == call.queue) best = index;
+    int score = 0;
+    if (!instance.message_id.empty()) {
+      const bool moved = reached_by_task(instance, call.queue);
+      if (fifo && !moved) continue;
+      score = moved ? 2 : 0;
+    } else if (instance.queue == call.queue) {
+      score = of_its_time || instance.moved ? 5 : 3;
+    } else {
+      score = of_its_time && !fifo ? 4 : 3;
+    }
+    if (!form || instance.gone != Gone::No) score = std::min(score, 1);
+    if (score >= best_score) best = index, best_score = score;
   }
   return best;
 }
@@ -502,13 +1069,13 @@ void Oracle::check_empty(const Call& call, const Moment& moment) const {
   tally_.note(Property::EmptyIsEmpty);
   for (const LostReceive& lost : lost_receives_)
     if (lost.queue == call.queue && lost.end_turn >= turn) return;  // it may have held what was given back meanwhile
-  for (const int index : by_queue_[queue]) {
+  for (const int index : queues_[queue].instances) {
     const Instance& instance = instances_[static_cast<std::size_t>(index)];
     if (instance.queue != call.queue || !surely_visible(instance, turn, call.waited ? moment.now : call.handled_at)) continue;
     // A delivery in this very turn by another request, or a change of visibility: the order is not known.
     if (!instance.deliveries.empty() && instance.deliveries.back().turn >= turn) continue;
     if (queues_[queue].fifo) {
-      const bool group_is_free = std::none_of(by_queue_[queue].begin(), by_queue_[queue].end(), [&](int other) {
+      const bool group_is_free = std::none_of(queues_[queue].instances.begin(), queues_[queue].instances.end(), [&](int other) {
         const Instance& one = instances_[static_cast<std::size_t>(other)];
         return other != index && one.entry.group == instance.entry.group && !one.never &&
                (one.gone == Gone::No || one.gone_turn >= turn) && !surely_visible(one, turn, call.handled_at);
@@ -522,7 +1089,7 @@ void Oracle::check_empty(const Call& call, const Moment& moment) const {
 
 void Oracle::deliver(Call& call, const ReceivedMessage& message, const Moment& moment, std::vector<int>& in_answer) {
   const auto queue = static_cast<std::size_t>(call.queue);
-  const QueueSpec& spec = queues_[queue];
+  const Queue& spec = queues_[queue];
   std::string body = message.body;
   std::optional<Envelope> envelope;
   if (body.starts_with('{')) {
@@ -536,17 +1103,26 @@ void Oracle::deliver(Call& call, const ReceivedMessage& message, const Moment& m
   require(Property::Invented, body == body_of(token, instance.entry.body_bytes), [&] { return "other content: " + describe(index); });
   require(Property::Invented, message.md5 == wire::digest::hex(wire::digest::bytes_of(wire::digest::md5(message.body))) || envelope,
           [&] { return fmt::format("MD5OfBody {} of {}", message.md5, describe(index)); });
-  require(Property::Invented, envelope.has_value() == !instance.raw, [&] { return "raw and enveloped mixed up: " + describe(index); });
-  require(Property::Invented, instance.message_id.empty() || instance.message_id == message.id,
+  require(Property::Invented, !instance.raw || envelope.has_value() == !*instance.raw, [&] { return "raw and enveloped mixed up: " + describe(index); });
+  // A move task makes it a new message.
+  const bool may_be_by_task = reached_by_task(instance, call.queue);
+  const bool other_id = !instance.message_id.empty() && instance.message_id != message.id;
+  require(Property::Invented, !other_id || may_be_by_task,
           [&] { return fmt::format("id {} of {}, whose id is {}", message.id, describe(index), instance.message_id); });
-  if (instance.raw)
+  if (!envelope) {
     require(Property::Invented, message.attribute == (instance.entry.attribute ? token : ""),
             [&] { return fmt::format("message attribute '{}' of {}", message.attribute, describe(index)); });
+    require(Property::Invented, message.kind == instance.entry.kind,
+            [&] { return fmt::format("message attribute '{}' of {}, which has '{}'", message.kind, describe(index), instance.entry.kind); });
+  }
   if (instance.publication >= 0) {
     const Publication& publication = publications_[static_cast<std::size_t>(instance.publication)];
-    note(instance.raw ? Property::RawCopy : Property::Enveloped);
+    note(envelope ? Property::Enveloped : Property::RawCopy);
+    if (topics_[static_cast<std::size_t>(publication.topic)].fifo) note(Property::FifoCopy);
+    if (instance.subscription >= 0 && subscriptions_[static_cast<std::size_t>(instance.subscription)].queue != instance.queue && !instance.moved && !instance.by_task)
+      note(Property::CopyDeadLettered);
     if (envelope) {
-      require(Property::Invented, envelope->type == "Notification" && envelope->topic == topic_arn(topics_[static_cast<std::size_t>(publication.topic)]),
+      require(Property::Invented, envelope->type == "Notification" && envelope->topic == topic_arn(topics_[static_cast<std::size_t>(publication.topic)].name),
               [&] { return "envelope of " + describe(index); });
       require(Property::Invented, publication.id.empty() || publication.id == envelope->id, [&] { return "publication id of " + describe(index); });
     }
@@ -561,21 +1137,40 @@ void Oracle::deliver(Call& call, const ReceivedMessage& message, const Moment& m
     in_answer.push_back(index);
     return;
   }
+  const bool by_task = other_id || (may_be_by_task && instance.message_id.empty() && instance.queue != call.queue && message.dead_letter_source.empty());
+  if (by_task) {
+    note(Property::MovedByTask);
+    // Its handles of before name nothing any more.
+    for (const Delivery& delivery : instance.deliveries) by_handle_[delivery.handle] = {index, kOfAnotherLife};
+    instance.deliveries.clear();
+    instance.queue = call.queue;
+    instance.moved = !message.dead_letter_source.empty();  // since then
+    instance.by_task = true;
+    instance.source = -1;
+    instance.sequence.clear();
+    std::uint64_t first = moment.turn;
+    for (const MoveTask& task : tasks_)
+      if (!task.refused) first = std::min(first, task.from);
+    instance.first_turn = instance.last_turn = std::max(first, instance.first_turn);
+    instance.earliest = instance.latest = timestamp_from_unix_ms(message.sent_ms);
+    instance.entry.delay.reset();
+  }
+  if (instance.first_id.empty() && !instance.by_task && !instance.moved) instance.first_id = message.id;
   instance.message_id = message.id;
   if (!instance.sure) note(Property::UnknownSurvived);
   if (nothing_resident_ && instance.first_turn < moment.turn) note(Property::ReadBack);
   if (spec.fifo) {
     require(Property::SequenceRises, instance.moved || instance.queue != call.queue || instance.sequence.empty() || instance.sequence == message.sequence,
             [&] { return fmt::format("sequence number {} of {}", message.sequence, describe(index)); });
-    require(Property::Invented, message.group == instance.entry.group, [&] { return "group of " + describe(index); });
   }
+  require(Property::Invented, message.group == instance.entry.group, [&] { return fmt::format("group '{}' of {}", message.group, describe(index)); });
 
   // Moved away?
   if (instance.queue != call.queue) {
     require(Property::MovedStaysMoved, !instance.moved, [&] { return "seen in its source again: " + describe(index); });
-    const QueueSpec& source = queues_[static_cast<std::size_t>(instance.queue)];
-    require(Property::DeadLetterRule, possible_receives(instance, instance.queue) >= source.max_receives,
-            [&] { return fmt::format("maxReceiveCount {}: {}", source.max_receives, describe(index)); });
+    const Queue& source = queues_[static_cast<std::size_t>(instance.queue)];
+    require(Property::DeadLetterRule, may_be_dead_lettered(instance, instance.queue, call.queue),
+            [&] { return fmt::format("{} possible receives: {}", possible_receives(instance, instance.queue), describe(index)); });
     require(Property::DeadLetterRule, message.dead_letter_source == queue_arn(source.name),
             [&] { return fmt::format("DeadLetterQueueSourceArn '{}' of {}", message.dead_letter_source, describe(index)); });
     note(Property::DeadLettered);
@@ -583,13 +1178,14 @@ void Oracle::deliver(Call& call, const ReceivedMessage& message, const Moment& m
     instance.source = instance.queue;
     instance.queue = call.queue;
     instance.moved = true;
+    instance.by_task = false;
     instance.sequence.clear();
   } else if (!instance.deliveries.empty() && instance.deliveries.back().queue == call.queue && instance.deliveries.back().lost) {
     note(Property::LostReceive);
   }
   if (spec.fifo) {
     instance.sequence = message.sequence;
-    if (!instance.moved) instance.sent_sequence = message.sequence;
+    if (!instance.moved && !instance.by_task) instance.sent_sequence = message.sequence;
   }
 
   // Gone?
@@ -598,15 +1194,15 @@ void Oracle::deliver(Call& call, const ReceivedMessage& message, const Moment& m
   if (instance.gone != Gone::No && instance.gone_turn < moment.turn)
     fail(instance.gone == Gone::Deleted ? Property::DeletedStaysDeleted : Property::PurgedStaysGone,
          fmt::format("call {} of turn {} at {} got {}", call.id, moment.turn, time_text(moment.now), describe(index)));
-  require(Property::ExpiredStaysGone, unix_ms(moment.now) < message.sent_ms + std::int64_t{spec.retention} * 1000,
-          [&] { return fmt::format("retention {} s, sent {}: {}", spec.retention, message.sent_ms, describe(index)); });
+  require(Property::ExpiredStaysGone, unix_ms(moment.now) < message.sent_ms + std::int64_t{spec.retention.highest(call.handled_turn, moment.turn)} * 1000,
+          [&] { return fmt::format("retention {} s, sent {}: {}", spec.retention.highest(call.handled_turn, moment.turn), message.sent_ms, describe(index)); });
   require(Property::Invented,
-          (message.sent_ms >= unix_ms(instance.earliest) && message.sent_ms <= unix_ms(instance.latest)) || (instance.moved && spec.fifo),
+          (message.sent_ms >= unix_ms(instance.earliest) && message.sent_ms <= unix_ms(instance.latest)) || (instance.moved && spec.fifo) || may_be_by_task,
           [&] { return fmt::format("SentTimestamp {} of {}", message.sent_ms, describe(index)); });
 
   // Delay, lease, count.
-  if (instance.deliveries.empty()) {
-    const int delay = instance.entry.delay.value_or(spec.delay);
+  if (instance.deliveries.empty() && !instance.moved && !may_be_by_task) {
+    const int delay = instance.entry.delay.value_or(spec.delay.lowest(instance.first_turn, spec.fifo ? moment.turn : instance.last_turn));
     require(Property::DelayRespected, moment.now >= instance.earliest + seconds{delay},
             [&] { return fmt::format("delay {} s, handed out at {}: {}", delay, time_text(moment.now), describe(index)); });
   }
@@ -629,9 +1225,11 @@ void Oracle::deliver(Call& call, const ReceivedMessage& message, const Moment& m
   // A disk that cannot read a content leaves it out.
   if (spec.fifo && moment.disk_in_order && !call.stalled) check_fifo(call, index, moment, in_answer);
   in_answer.push_back(index);
-  const auto lease = seconds{call.visibility.value_or(spec.visibility)};
+  const auto lease = seconds{call.visibility.value_or(spec.visibility.lowest(call.handled_turn, moment.turn))};
+  const auto longest = seconds{call.visibility.value_or(spec.visibility.highest(call.handled_turn, moment.turn))};
   by_handle_[message.handle] = {index, static_cast<int>(instance.deliveries.size())};
   instance.deliveries.push_back({message.handle, call.queue, moment.now, moment.turn, message.receive_count, moment.now + lease, moment.log_end, moment.micros, false, moment.now + lease});
+  if (longest > lease) instance.deliveries.back().before_change = moment.now + longest;
   trace([&] { return fmt::format("      {} count {} until {}", token, message.receive_count, time_text(moment.now + lease)); });
 }
 
@@ -647,13 +1245,15 @@ void Oracle::check_fifo(const Call& call, int index, const Moment& moment, const
         fail(Property::FifoOrder, fmt::format("call {}: {} behind {}", call.id, describe(index), describe(other)));
     }
   if (of_group == 1) note(Property::GroupBatch);
-  for (const int other : by_queue_[static_cast<std::size_t>(call.queue)]) {
+  for (const int other : queues_[static_cast<std::size_t>(call.queue)].instances) {
     if (other == index) continue;
     const Instance& one = instances_[static_cast<std::size_t>(other)];
     if (one.queue != call.queue || one.entry.group != instance.entry.group) continue;
     if (std::find(in_answer.begin(), in_answer.end(), other) != in_answer.end()) continue;
-    const bool there = surely_there(one, call.waited ? moment.turn : call.handled_turn, moment.now) && !may_be_moved(one) && !one.sequence.empty();
-    if (there && one.sequence < instance.sequence)
+    const bool there = surely_there(one, call.waited ? moment.turn : call.handled_turn, moment.now) && !may_be_moved(one);
+    const bool both_came = !one.moved && !one.by_task && !instance.moved && !instance.by_task;
+    const bool earlier = one.sequence.empty() ? both_came && one.last_turn < instance.first_turn : one.sequence < instance.sequence;
+    if (there && earlier)
       fail(Property::FifoOrder, fmt::format("call {} of turn {} got {} before {}", call.id, moment.turn, describe(index), describe(other)));
     if (one.gone != Gone::No || one.maybe_gone || one.pending_deletes > 0 || one.deliveries.empty() || may_be_moved(one) || may_be_expired(one, moment.now)) continue;
     const Delivery& flight = one.deliveries.back();
@@ -671,10 +1271,11 @@ void Oracle::answered_delete(Call& call, const Answer& answer, const Moment& mom
     --instance.pending_deletes;
     const bool fifo = queues_[static_cast<std::size_t>(call.queue)].fifo;
     if (!answer.entries[i].ok) {
-      require(Property::ErrorsExpected, fifo, [&] { return fmt::format("call {} entry {}: {}", call.id, i, answer.entries[i].code); });
+      require(Property::ErrorsExpected, fifo || !queues_[static_cast<std::size_t>(call.queue)].deletions.empty(), [&] { return fmt::format("call {} entry {}: {}", call.id, i, answer.entries[i].code); });
       continue;
     }
     const int number = by_handle_.at(call.entries[i].handle).second;
+    if (number == kOfAnotherLife) continue;
     if (number < 0) {  // of a delivery that was told late: is it the last?
       instance.maybe_gone = true;
       continue;
@@ -702,7 +1303,7 @@ void Oracle::answered_delete(Call& call, const Answer& answer, const Moment& mom
         // It is durable that this copy was there; so are the others of one record.
         for (const int copy : publications_[static_cast<std::size_t>(instance.publication)].copies) {
           Instance& other = instances_[static_cast<std::size_t>(copy)];
-          if (other.sure) continue;
+          if (other.sure || !other.certain) continue;
           other.sure = true;
           other.sure_turn = moment.turn;
         }
@@ -732,11 +1333,12 @@ void Oracle::answered_change(Call& call, const Answer& answer, const Moment& mom
 void Oracle::answered_attributes(const Call& call, const Answer& answer) {
   std::int64_t low = 0;
   std::int64_t high = 0;
-  for (const int index : by_queue_[static_cast<std::size_t>(call.queue)]) {
+  for (const int index : queues_[static_cast<std::size_t>(call.queue)].instances) {
     const Instance& instance = instances_[static_cast<std::size_t>(index)];
     if (instance.never) continue;
-    const bool moved = may_be_moved(instance);
-    if (instance.queue != call.queue && !moved) continue;
+    const std::uint32_t places = reach(instance);
+    const bool moved = places != bit(instance.queue);
+    if ((places & bit(call.queue)) == 0) continue;
     if (instance.gone == Gone::No || instance.gone_turn >= call.handled_turn) {
       if (instance.first_turn <= call.handled_turn) high += 1;
     }
@@ -759,10 +1361,11 @@ void Oracle::unanswered(Call& call, Unanswered why, const Moment& began, const M
     case Action::Receive:
       lost_receives_.push_back(
           {call.queue, call.waited || call.stalled ? began.turn : call.handled_turn, why == Unanswered::Crash,
-           ended.now >= began.now + seconds{call.visibility.value_or(queues_[static_cast<std::size_t>(call.queue)].visibility)}, crashes_, ended.turn});
+           ended.now >= began.now + seconds{call.visibility.value_or(queues_[static_cast<std::size_t>(call.queue)].visibility.lowest(call.handled_turn, ended.turn))}, crashes_, ended.turn});
       break;
     case Action::Delete:
     case Action::DeleteBatch:
+    case Action::DeleteQueue:
     case Action::Purge:
       for (const int index : call.instances) {
         if (index < 0) continue;
@@ -775,6 +1378,8 @@ void Oracle::unanswered(Call& call, Unanswered why, const Moment& began, const M
 }
 
 void Oracle::crashed(LogPosition durable_end, std::int64_t micros, bool disk_in_order) {
+  if (std::any_of(tasks_.begin(), tasks_.end(), [&](const MoveTask& task) { return !task.refused && !task.handle.empty() && task.until >= turn_; }))
+    note(Property::MoveAndCrash);
   ++crashes_;
   ++starts_;
   for (Instance& instance : instances_) {
@@ -782,6 +1387,7 @@ void Oracle::crashed(LogPosition durable_end, std::int64_t micros, bool disk_in_
     if (!instance.sure) {
       for (Delivery& delivery : instance.deliveries) delivery.lost = true;
       instance.message_id.clear();
+      instance.first_id.clear();
       instance.sequence.clear();
       instance.sent_sequence.clear();
     }

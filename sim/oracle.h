@@ -5,8 +5,11 @@
 // Rule 2: an answer counts as told when its last byte has left the broker, whether or not it reached its client.
 // Rule 3: what no answer told is possible and not sure; checks speak of what is sure.
 // Rule 4: turns give the order. Inside one turn, and between a long poll and the rest of its turn, order is not used.
+// Rule 5: what a request may rest on (does the queue exist, which settings hold, who is subscribed) is a history of possible
+//         values, see history.h. A check holds for all that are possible.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <functional>
 #include <map>
@@ -20,6 +23,7 @@
 #include "base/time.h"
 #include "sim/call.h"
 #include "sim/failure.h"
+#include "sim/history.h"
 #include "sim/properties.h"
 #include "sim/protocol.h"
 
@@ -33,12 +37,24 @@ struct QueueSpec {
   int retention = 345'600; ///< seconds
   int dead_letter = -1;    ///< index of its dead-letter queue
   int max_receives = 0;
+  int max_bytes = 1'048'576;
+  Admission policy = Admission::Nobody;
 };
 struct SubscriptionSpec {
   int topic = -1;
   int queue = -1;
   bool raw = false;
+  int filter = 0;          ///< of kFilters
+  int dead_letter = -1;    ///< queue
 };
+
+/// What a filter policy wants, next to the policy.
+struct Filter {
+  std::string_view policy;
+  bool (*wants)(std::string_view kind);  ///< of a message with this attribute; empty: without it
+};
+inline constexpr std::string_view kKindName = "kind";
+extern const std::array<Filter, 6> kFilters;
 
 /// Why a request got no answer.
 enum class Unanswered : std::uint8_t {
@@ -55,11 +71,12 @@ class Oracle {
 
   /// The broker keeps no content in memory.
   void nothing_resident() { nothing_resident_ = true; }
-  int add_queue(QueueSpec spec);
-  int add_topic(std::string name);
-  void add_subscription(SubscriptionSpec spec) { subscriptions_.push_back(spec); }
-  [[nodiscard]] const std::vector<QueueSpec>& queues() const { return queues_; }
-  [[nodiscard]] const std::vector<std::string>& topics() const { return topics_; }
+  /// A queue, topic or subscription that requests can name; nobody has made it yet.
+  int add_queue(std::string name, bool fifo);
+  int add_topic(std::string name, bool fifo);
+  int add_subscription(int topic, int queue);
+  /// The clock was set back: what a time says about another is not known.
+  void clock_is_set_back() { clock_back_ = true; }
   [[nodiscard]] std::string target_of(const Call& call) const;
 
   struct Moment {
@@ -108,18 +125,25 @@ class Oracle {
     std::optional<Timestamp> before_change;
     LogPosition change_log_end{};
   };
+  static constexpr int kOfAnotherLife = -2;  // a handle of before a move task
   enum class Gone : std::uint8_t { No, Deleted, Purged };
   struct Instance {
     std::string token;
     int queue = -1;                   // where it is, or was seen last
     Entry entry;
     int publication = -1;
-    bool raw = true;
+    int subscription = -1;            // that brought it
+    bool certain = true;              // a copy: each attempt surely reached this queue, if it reached any
+    std::optional<bool> raw = true;   // nullopt: not known
+    std::uint32_t listed = 0;         // queues in whose lists it is
+    std::string first_id;             // as its sender was told; a move task gives another
+    bool by_task = false;             // a move task made it anew
     bool sure = false;
     std::uint64_t sure_turn = 0;
     std::uint64_t first_turn = 0;
     Timestamp earliest{};             // it arrived not before, and not after
     Timestamp latest{};
+    std::uint64_t last_turn = 0;      // of its last attempt
     std::uint64_t starts = 0;         // of the process, when it arrived
     int open_attempts = 0;            // sends without an answer yet, or for ever
     bool never = false;               // surely not there: refused, or suppressed as a duplicate
@@ -138,7 +162,66 @@ class Oracle {
   struct Publication {
     std::vector<int> copies;
     std::string id;
-    int topic;
+    int topic = -1;
+    std::string token;
+    std::string dedup;
+    std::string sequence;
+    Timestamp earliest{};
+    Timestamp latest{};
+    std::uint64_t told_turn = 0;    // 0: no answer yet
+    int open_attempts = 0;
+    bool dedup_cleared = false;     // its topic may have been deleted since
+    std::uint64_t starts = 0;
+  };
+  /// By place: what a request for it may rest on.
+  struct Queue {
+    std::string name;
+    bool fifo = false;
+    History<bool> exists{false};
+    History<int> visibility{30};
+    History<int> delay{0};
+    History<int> retention{345'600};
+    History<int> max_bytes{1'048'576};
+    History<Redrive> redrive{{}};
+    History<Admission> policy{Admission::Nobody};
+    int shortest_retention = 345'600;              // ever
+    std::vector<int> instances;                    // that were there, or may come to be
+    std::uint32_t leads_to = 0;                    // queues to which messages from here may ever be moved
+    std::map<std::uint64_t, std::string> sequences;  // by order of the sends
+    std::uint64_t sequences_since = 0;             // of handled_order: a deletion began them anew
+    std::vector<Timestamp> purges;                 // handed in
+    std::vector<Timestamp> deletions;
+    std::optional<Timestamp> deleted_at;           // of the newest that was told
+    [[nodiscard]] bool may_exist(std::uint64_t from, std::uint64_t to) const { return exists.may_be(true, from, to); }
+    [[nodiscard]] bool may_be_missing(std::uint64_t from, std::uint64_t to) const { return exists.may_be(false, from, to); }
+  };
+  struct Topic {
+    std::string name;
+    bool fifo = false;
+    History<bool> exists{false};
+    std::map<std::uint64_t, std::string> sequences;
+    std::uint64_t sequences_since = 0;
+    std::uint64_t deletions = 0;
+  };
+  struct Subscription {
+    int topic = -1;
+    int queue = -1;
+    std::string arn;  // of the newest that was told
+    History<bool> exists{false};
+    History<bool> raw{false};
+    History<int> filter{0};
+    History<int> dead_letter{-1};
+  };
+  struct MoveTask {
+    std::uint64_t call = 0;
+    int source = -1;
+    int destination = -1;
+    int rate = 0;
+    std::uint64_t from = 0;                              // turns in which it may run
+    std::uint64_t until = History<int>::kForever;
+    Timestamp began{};
+    std::string handle;                                  // empty: not told
+    bool refused = false;
   };
   struct LostReceive {
     int queue;
@@ -157,6 +240,23 @@ class Oracle {
   void answered_delete(Call& call, const Answer& answer, const Moment& moment);
   void answered_change(Call& call, const Answer& answer, const Moment& moment);
   void answered_attributes(const Call& call, const Answer& answer);
+  void answered_moves(const Call& call, const Answer& answer, const Moment& moment);
+  /// What asks for settings, or for the end of something: `told` or refused, in all histories that it is in.
+  void ask_configuration(Call& call);
+  void settle_configuration(const Call& call, const Answer& answer, const Moment& moment);
+  void handled_removal(Call& call);
+  void answered_removal(Call& call, const Moment& moment);
+  void ask_settings(Queue& queue, const Call& call);
+  void ask_settings(Subscription& subscription, const Call& call);
+  void check_settings(const Call& call, const Answer& answer, const Moment& moment) const;
+  /// Whether a queue takes a copy of this size from this topic: surely, and possibly.
+  struct Verdict {
+    bool must = false;
+    bool can = false;
+  };
+  [[nodiscard]] Verdict admits(int queue, int topic, const Entry& entry, const Subscription& subscription, std::uint64_t turn) const;
+  void add_copies(int publication, const Entry& entry, const Moment& moment);
+  bool accepted_publication(int publication, const EntryAnswer& answer, const Call& call, std::size_t entry, const Moment& moment);
   void accepted_fifo(Call& call, std::size_t entry, int index, const EntryAnswer& answer, const Moment& moment);
   void deliver(Call& call, const ReceivedMessage& message, const Moment& moment, std::vector<int>& in_answer);
   void check_fifo(const Call& call, int index, const Moment& moment, const std::vector<int>& in_answer);
@@ -175,7 +275,28 @@ class Oracle {
   /// Deliveries that left, and receives without an answer that may have taken it, in this queue.
   [[nodiscard]] std::int64_t possible_receives(const Instance& instance, int queue) const;
   [[nodiscard]] bool may_be_expired(const Instance& instance, Timestamp now) const;
-  [[nodiscard]] bool may_be_moved(const Instance& instance) const;
+  [[nodiscard]] bool may_be_dead_lettered(const Instance& instance, int from, int to) const;
+  /// The queues where it may be by now, as bits: without any move task, its last place included, and with one.
+  struct Reach {
+    std::uint32_t plain;
+    std::uint32_t by_task;
+  };
+  [[nodiscard]] Reach reach_of(const Instance& instance) const;
+  [[nodiscard]] bool may_come_from(int dead, int source) const;
+  [[nodiscard]] std::uint32_t reach(const Instance& instance) const {
+    const Reach reach = reach_of(instance);
+    return reach.plain | reach.by_task;
+  }
+  [[nodiscard]] bool reached_by_task(const Instance& instance, int queue) const {
+    return !tasks_.empty() && (reach_of(instance).by_task & bit(queue)) != 0;
+  }
+  [[nodiscard]] bool may_be_moved(const Instance& instance) const {
+    const Reach reach = reach_of(instance);
+    return reach.plain != bit(instance.queue) || reach.by_task != 0;
+  }
+  [[nodiscard]] static std::uint32_t bit(int queue) { return std::uint32_t{1} << queue; }
+  void add_path(int from, int to);
+  void list(int index);
   /// Sure to be in its queue, seen from a request handled at this turn.
   [[nodiscard]] bool surely_there(const Instance& instance, std::uint64_t turn, Timestamp now) const;
   [[nodiscard]] bool surely_visible(const Instance& instance, std::uint64_t turn, Timestamp now) const;
@@ -185,11 +306,11 @@ class Oracle {
 
   Tally& tally_;
   std::function<void(std::string)> trace_;
-  std::vector<QueueSpec> queues_;
-  std::vector<std::string> topics_;
-  std::vector<SubscriptionSpec> subscriptions_;
+  std::vector<Queue> queues_;
+  std::vector<Topic> topics_;
+  std::vector<Subscription> subscriptions_;
+  std::vector<MoveTask> tasks_;
   std::vector<Instance> instances_;
-  std::vector<std::vector<int>> by_queue_;  // instances by the queue in which they arrived; and by its dead-letter queue
   std::vector<Publication> publications_;
   std::unordered_map<std::string, std::vector<int>> by_token_;
   std::unordered_map<std::string, std::pair<int, int>> by_handle_;  // -> instance, delivery
@@ -197,9 +318,10 @@ class Oracle {
   std::vector<CallPtr> open_receives_;  // handed in and not finished
   std::vector<Empty> empties_;          // of this turn
   std::uint64_t handled_count_ = 0;
-  std::vector<std::map<std::uint64_t, std::string>> sequences_;     // by queue: call id -> sequence number
-  std::vector<std::optional<Timestamp>> last_purge_;                // by queue: when one was handed in last
-  std::vector<std::uint64_t> last_purge_turn_;
+  std::unordered_map<std::string, int> publication_by_token_;
+  std::uint64_t turn_ = 0;
+  int shortest_retention_ = 345'600;
+  bool clock_back_ = false;
   std::uint64_t crashes_ = 0;
   bool draining_ = false;
   bool nothing_resident_ = false;

@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/rng.h"
 #include "sim/oracle.h"
 
 namespace fanfare::sim {
@@ -17,6 +18,8 @@ enum class Feature : std::uint8_t {
   Fifo, DeadLetter, Delay, LongPoll, Batch, Purge, Topics, ChangeVisibility, Retention, Duplicates, Query,
   Kill, PowerCut, CleanRestart, CrashInTurn, DiskError, DiskFull, ConnectionDies, ReplyLost, SlowNetwork, Fragments, Stall,
   HalfClose, ClockJump, ClockBack, Snapshots, SmallMemory, LargeBodies,
+  ChangeAttributes, DeleteQueue, MessageSize, Unsubscribe, DeleteTopic, FilterPolicy, QueuePolicy, SubscriptionDeadLetter, FifoTopic,
+  Tenants, MoveTasks,
   Count
 };
 std::string_view name_of(Feature feature);
@@ -51,5 +54,12 @@ struct PlanChanges {
 inline constexpr bool kFifoIsThere = true;
 
 Plan make_plan(std::uint64_t seed, const PlanChanges& changes);
+
+/// Call::attributes, from what the call changes.
+void fill_attributes(Call& call, const Plan& plan);
+/// All settings of the plan's queue.
+QueueChange settings_of(const QueueSpec& queue);
+/// New values for some settings.
+QueueChange random_change(const Plan& plan, int queue, Rng& rng);
 
 }  // namespace fanfare::sim

@@ -5,6 +5,7 @@
 
 #include <charconv>
 
+#include "sim/oracle.h"
 #include "wire/digest/encoding.h"
 #include "wire/json/reader.h"
 #include "wire/json/writer.h"
@@ -21,7 +22,7 @@ std::string_view action_name(Action action) {
   switch (action) {
     case Action::CreateQueue: return "CreateQueue";
     case Action::DeleteQueue: return "DeleteQueue";
-    case Action::SetVisibility: return "SetQueueAttributes";
+    case Action::SetAttributes: return "SetQueueAttributes";
     case Action::Attributes: return "GetQueueAttributes";
     case Action::Send: return "SendMessage";
     case Action::SendBatch: return "SendMessageBatch";
@@ -31,7 +32,12 @@ std::string_view action_name(Action action) {
     case Action::Change: return "ChangeMessageVisibility";
     case Action::ChangeBatch: return "ChangeMessageVisibilityBatch";
     case Action::Purge: return "PurgeQueue";
+    case Action::StartMove: return "StartMessageMoveTask";
+    case Action::CancelMove: return "CancelMessageMoveTask";
+    case Action::ListMoves: return "ListMessageMoveTasks";
     case Action::CreateTopic: return "CreateTopic";
+    case Action::DeleteTopic: return "DeleteTopic";
+    case Action::SetSubscription: return "SetSubscriptionAttributes";
     case Action::Subscribe: return "Subscribe";
     case Action::Unsubscribe: return "Unsubscribe";
     case Action::Publish: return "Publish";
@@ -51,25 +57,39 @@ void json_message(json::Writer& out, const Entry& entry) {
   if (entry.delay) out.key("DelaySeconds").integer(*entry.delay);
   if (!entry.group.empty()) out.key("MessageGroupId").string(entry.group);
   if (!entry.dedup.empty()) out.key("MessageDeduplicationId").string(entry.dedup);
-  if (entry.attribute) {
-    out.key("MessageAttributes").begin_object().key(kAttributeName).begin_object();
-    out.key("DataType").string("String").key("StringValue").string(entry.token).end_object().end_object();
-  }
+  if (!entry.attribute && entry.kind.empty()) return;
+  out.key("MessageAttributes").begin_object();
+  const auto add = [&](std::string_view name, std::string_view value) {
+    out.key(name).begin_object().key("DataType").string("String").key("StringValue").string(value).end_object();
+  };
+  if (entry.attribute) add(kAttributeName, entry.token);
+  if (!entry.kind.empty()) add(kKindName, entry.kind);
+  out.end_object();
 }
 
 std::string encode_json(const Call& call, std::string_view target) {
   std::string body;
   json::Writer out{body};
   out.begin_object();
-  if (call.action == Action::CreateQueue) out.key("QueueName").string(call.name);
-  else out.key("QueueUrl").string(queue_url(target));
+  switch (call.action) {
+    case Action::CreateQueue: out.key("QueueName").string(target); break;
+    case Action::StartMove:
+    case Action::ListMoves: out.key("SourceArn").string(queue_arn(target)); break;
+    case Action::CancelMove: out.key("TaskHandle").string(call.task); break;
+    default: out.key("QueueUrl").string(queue_url(target));
+  }
   switch (call.action) {
     case Action::CreateQueue:
-    case Action::SetVisibility:
+    case Action::SetAttributes:
       out.key("Attributes").begin_object();
       for (const auto& [name, value] : call.attributes) out.key(name).string(value);
       out.end_object();
       break;
+    case Action::StartMove:
+      if (call.destination >= 0) out.key("DestinationArn").string(call.arn);
+      if (call.rate > 0) out.key("MaxNumberOfMessagesPerSecond").integer(call.rate);
+      break;
+    case Action::ListMoves: out.key("MaxResults").integer(10); break;
     case Action::Attributes: out.key("AttributeNames").begin_array().string("All").end_array(); break;
     case Action::Send: json_message(out, call.entries.at(0)); break;
     case Action::Receive:
@@ -124,12 +144,15 @@ void query_message(Form& out, const std::string& prefix, const Entry& entry, boo
   if (entry.delay) out.add(prefix + "DelaySeconds", *entry.delay);
   if (!entry.group.empty()) out.add(prefix + "MessageGroupId", entry.group);
   if (!entry.dedup.empty()) out.add(prefix + "MessageDeduplicationId", entry.dedup);
-  if (entry.attribute) {
-    const std::string attribute = prefix + (topic ? "MessageAttributes.entry.1." : "MessageAttribute.1.");
-    out.add(attribute + "Name", kAttributeName);
+  int number = 0;
+  const auto add = [&](std::string_view name, std::string_view value) {
+    const std::string attribute = fmt::format("{}{}.{}.", prefix, topic ? "MessageAttributes.entry" : "MessageAttribute", ++number);
+    out.add(attribute + "Name", name);
     out.add(attribute + "Value.DataType", "String");
-    out.add(attribute + "Value.StringValue", entry.token);
-  }
+    out.add(attribute + "Value.StringValue", value);
+  };
+  if (entry.attribute) add(kAttributeName, entry.token);
+  if (!entry.kind.empty()) add(kKindName, entry.kind);
 }
 
 std::string encode_query(const Call& call, std::string_view target) {
@@ -137,9 +160,13 @@ std::string encode_query(const Call& call, std::string_view target) {
   Form out;
   out.text = fmt::format("Action={}&Version={}", action_name(call.action), topic ? "2010-03-31" : "2012-11-05");
   switch (call.action) {
-    case Action::CreateQueue: out.add("QueueName", call.name); break;
-    case Action::CreateTopic: out.add("Name", call.name); break;
-    case Action::Unsubscribe: out.add("SubscriptionArn", call.arn); break;
+    case Action::CreateQueue: out.add("QueueName", target); break;
+    case Action::CreateTopic: out.add("Name", target); break;
+    case Action::Unsubscribe:
+    case Action::SetSubscription: out.add("SubscriptionArn", call.arn); break;
+    case Action::StartMove:
+    case Action::ListMoves: out.add("SourceArn", queue_arn(target)); break;
+    case Action::CancelMove: out.add("TaskHandle", call.task); break;
     default:
       if (topic) out.add("TopicArn", topic_arn(target));
       else out.add("QueueUrl", queue_url(target));
@@ -154,7 +181,7 @@ std::string encode_query(const Call& call, std::string_view target) {
   };
   switch (call.action) {
     case Action::CreateQueue:
-    case Action::SetVisibility:
+    case Action::SetAttributes:
       for (std::size_t i = 0; i < call.attributes.size(); ++i) {
         out.add(fmt::format("Attribute.{}.Name", i + 1), call.attributes[i].first);
         out.add(fmt::format("Attribute.{}.Value", i + 1), call.attributes[i].second);
@@ -172,6 +199,15 @@ std::string encode_query(const Call& call, std::string_view target) {
         out.add(fmt::format("Attributes.entry.{}.value", i + 1), call.attributes[i].second);
       }
       break;
+    case Action::SetSubscription:
+      out.add("AttributeName", call.attributes.at(0).first);
+      out.add("AttributeValue", call.attributes.at(0).second);
+      break;
+    case Action::StartMove:
+      if (call.destination >= 0) out.add("DestinationArn", call.arn);
+      if (call.rate > 0) out.add("MaxNumberOfMessagesPerSecond", call.rate);
+      break;
+    case Action::ListMoves: out.add("MaxResults", 10); break;
     case Action::Attributes: out.add("AttributeName.1", "All"); break;
     case Action::Send:
     case Action::Publish: query_message(out, "", call.entries.at(0), topic); break;
@@ -226,6 +262,7 @@ void set_queue_attribute(Answer& answer, std::string_view name, std::string_view
   if (name == "ApproximateNumberOfMessages") answer.visible = number(value);
   else if (name == "ApproximateNumberOfMessagesNotVisible") answer.in_flight = number(value);
   else if (name == "ApproximateNumberOfMessagesDelayed") answer.delayed = number(value);
+  else answer.attributes.emplace_back(name, value);
 }
 
 /// "e7" -> 7
@@ -257,6 +294,17 @@ void decode_json(const Call& call, std::string_view body, Answer& answer) {
   }
   switch (call.action) {
     case Action::CreateQueue: answer.text = text(*root, "QueueUrl"); break;
+    case Action::StartMove: answer.text = text(*root, "TaskHandle"); break;
+    case Action::ListMoves:
+      if (const auto results = root->find("Results"))
+        for (const json::Node one : results->items()) {
+          const auto integer = [&](std::string_view key) {
+            const auto found = one.find(key);
+            return found ? found->as_int64().value_or(0) : 0;
+          };
+          answer.moves.push_back({text(one, "Status"), integer("ApproximateNumberOfMessagesMoved"), integer("MaxNumberOfMessagesPerSecond"), integer("StartedTimestamp")});
+        }
+      break;
     case Action::Attributes:
       if (const auto attributes = root->find("Attributes"))
         for (const auto [key, value] : attributes->members()) set_queue_attribute(answer, key, value.as_string().value_or(""));
@@ -284,7 +332,10 @@ void decode_json(const Call& call, std::string_view body, Answer& answer) {
           if (const auto attributes = one.find("Attributes"))
             for (const auto [key, value] : attributes->members()) set_system_attribute(message, key, value.as_string().value_or(""));
           if (const auto attributes = one.find("MessageAttributes"))
+          {
             if (const auto attribute = attributes->find(kAttributeName)) message.attribute = text(*attribute, "StringValue");
+            if (const auto attribute = attributes->find(kKindName)) message.kind = text(*attribute, "StringValue");
+          }
           answer.messages.push_back(std::move(message));
         }
       }
@@ -354,6 +405,7 @@ void decode_query(const Call& call, std::string_view body, Answer& answer) {
   };
   switch (call.action) {
     case Action::CreateQueue: answer.text = element(body, "QueueUrl"); break;
+    case Action::StartMove: answer.text = element(body, "TaskHandle"); break;
     case Action::CreateTopic: answer.text = element(body, "TopicArn"); break;
     case Action::Subscribe: answer.text = element(body, "SubscriptionArn"); break;
     case Action::Attributes:
@@ -388,6 +440,7 @@ void decode_query(const Call& call, std::string_view body, Answer& answer) {
         each(one, "Attribute", [&](std::string_view two) { set_system_attribute(message, element(two, "Name"), element(two, "Value")); });
         each(one, "MessageAttribute", [&](std::string_view two) {
           if (element(two, "Name") == kAttributeName) message.attribute = element(two, "StringValue");
+          else if (element(two, "Name") == kKindName) message.kind = element(two, "StringValue");
         });
         answer.messages.push_back(std::move(message));
       });

@@ -34,6 +34,7 @@ struct ReceivedMessage {
   std::string group;
   std::string dead_letter_source;  ///< ARN
   std::string attribute;           ///< of the message attribute kAttributeName; empty: none
+  std::string kind;                ///< of kKindName
 };
 
 struct EntryAnswer {
@@ -43,12 +44,22 @@ struct EntryAnswer {
   std::string sequence;
 };
 
+/// One entry of ListMessageMoveTasks.
+struct MoveTold {
+  std::string status;
+  std::int64_t moved = 0;
+  std::int64_t rate = 0;
+  std::int64_t started_ms = 0;
+};
+
 struct Answer {
   int status = 0;
   std::string code;                     ///< of an error
   std::string text;                     ///< URL, ARN; of an error its message
   std::vector<EntryAnswer> entries;     ///< in the order of the call's
   std::vector<ReceivedMessage> messages;
+  std::vector<MoveTold> moves;
+  std::vector<std::pair<std::string, std::string>> attributes;  ///< of a queue
   std::int64_t visible = -1, in_flight = -1, delayed = -1;
   std::string broken;                   ///< not empty: what cannot be understood about it
   [[nodiscard]] bool ok() const { return status == 200; }

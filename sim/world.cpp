@@ -638,6 +638,7 @@ void World::gremlin() {
         clock_was_set_back_ = true;
         wall_offset_ms_ -= kJumps[fault_rng_.below(kJumps.size())] * 1000;
         tally_.note(Property::ClockBack);
+        oracle_.clock_is_set_back();
         event([&] { return fmt::format("the clock is set back to offset {} ms", wall_offset_ms_); });
       }
       return;
@@ -674,43 +675,38 @@ void World::heal() {
 // ---- The run ----------------------------------------------------------------------------------------------------------
 
 void World::setup() {
-  for (const QueueSpec& queue : plan_.queues) oracle_.add_queue(queue);
-  for (const auto& [name, fifo] : plan_.topics) oracle_.add_topic(name);
+  for (const QueueSpec& queue : plan_.queues) oracle_.add_queue(queue.name, queue.fifo);
+  for (const auto& [name, fifo] : plan_.topics) oracle_.add_topic(name, fifo);
+  for (const SubscriptionSpec& subscription : plan_.subscriptions) oracle_.add_subscription(subscription.topic, subscription.queue);
   const auto must = [&](const CallPtr& call) {
+    fill_attributes(*call, plan_);
     const Answer answer = round_trip(call);
     oracle_.require(Property::ErrorsExpected, answer.ok(), [&] { return fmt::format("setup: {} {} {}", answer.status, answer.code, answer.text); });
+    return answer;
   };
   // From the back: a redrive policy names a queue that is there.
-  for (auto queue = plan_.queues.rbegin(); queue != plan_.queues.rend(); ++queue) {
+  for (int queue = static_cast<int>(plan_.queues.size()); queue-- > 0;) {
     auto call = std::make_shared<Call>();
     call->action = Action::CreateQueue;
-    call->name = queue->name;
-    call->attributes = {{"VisibilityTimeout", std::to_string(queue->visibility)},
-                        {"DelaySeconds", std::to_string(queue->delay)},
-                        {"MessageRetentionPeriod", std::to_string(queue->retention)}};
-    if (queue->fifo) call->attributes.emplace_back("FifoQueue", "true");
-    if (queue->dead_letter >= 0)
-      call->attributes.emplace_back("RedrivePolicy", fmt::format(R"({{"deadLetterTargetArn":"{}","maxReceiveCount":{}}})",
-                                                                 queue_arn(plan_.queues[static_cast<std::size_t>(queue->dead_letter)].name), queue->max_receives));
-    if (!plan_.topics.empty())
-      call->attributes.emplace_back("Policy", fmt::format(R"({{"Version":"2012-10-17","Statement":{{"Effect":"Allow","Principal":{{"Service":"sns.amazonaws.com"}},"Action":"sqs:SendMessage","Resource":"{}"}}}})",
-                                                          queue_arn(queue->name)));
+    call->queue = queue;
+    call->queue_change = settings_of(plan_.queues[static_cast<std::size_t>(queue)]);
     must(call);
   }
-  for (const auto& [name, fifo] : plan_.topics) {
+  for (int topic = 0; topic < static_cast<int>(plan_.topics.size()); ++topic) {
     auto call = std::make_shared<Call>();
     call->action = Action::CreateTopic;
-    call->name = name;
+    call->topic = topic;
     must(call);
   }
-  for (const SubscriptionSpec& subscription : plan_.subscriptions) {
+  for (int i = 0; i < static_cast<int>(plan_.subscriptions.size()); ++i) {
+    const SubscriptionSpec& subscription = plan_.subscriptions[static_cast<std::size_t>(i)];
     auto call = std::make_shared<Call>();
     call->action = Action::Subscribe;
     call->topic = subscription.topic;
+    call->subscription = i;
     call->arn = queue_arn(plan_.queues[static_cast<std::size_t>(subscription.queue)].name);
-    if (subscription.raw) call->attributes.emplace_back("RawMessageDelivery", "true");
-    must(call);
-    oracle_.add_subscription(subscription);
+    call->subscription_change = {subscription.raw, subscription.filter, subscription.dead_letter};
+    board_.subscriptions.push_back(must(call).text);
   }
 }
 
@@ -721,7 +717,7 @@ void World::run() {
   faults_on_ = true;
   for (int i = 0; i < plan_.clients; ++i) {
     Actor actor;
-    actor.client = std::make_unique<Client>(i, plan_, plan_.seed * 31 + static_cast<std::uint64_t>(i), tally_);
+    actor.client = std::make_unique<Client>(i, plan_, plan_.seed * 31 + static_cast<std::uint64_t>(i), tally_, board_);
     actors_.push_back(std::move(actor));
     after(static_cast<Micros>(rng_.below(100 * kMilli)), [this, i] { next_call(i); });
   }
@@ -757,6 +753,7 @@ void World::drain() {
       counts->action = Action::Attributes;
       counts->queue = static_cast<int>(queue);
       const Answer told = round_trip(counts);
+      if (!told.ok()) continue;  // there is none
       if (told.visible + told.in_flight + told.delayed > 0) empty = false;
       for (int i = 0; i < 1000; ++i) {
         auto receive = std::make_shared<Call>();
@@ -787,6 +784,16 @@ void World::drain() {
       const Micros until = now_ + 1100 * kMilli;
       while (now_ < until)
         if (!step()) break;
+    }
+  }
+  if (plan_.has(Feature::MoveTasks)) {
+    for (std::size_t queue = 0; queue < plan_.queues.size(); ++queue) {
+      auto list = std::make_shared<Call>();
+      list->action = Action::ListMoves;
+      list->queue = static_cast<int>(queue);
+      const Answer told = round_trip(list);
+      oracle_.require(Property::MoveEnds, std::none_of(told.moves.begin(), told.moves.end(), [](const MoveTold& move) { return move.status == "RUNNING"; }),
+                      [&] { return "a move task of " + plan_.queues[queue].name + " runs for ever"; });
     }
   }
   oracle_.require(Property::DrainsEmpty, empty, [] { return std::string{"messages stay that no receive gives"}; });

@@ -176,6 +176,7 @@ class World final : public Kernel {
   std::vector<int> sent_to_;                // queues that got a send in this turn
   std::uint64_t call_number_ = 0;
   std::vector<Actor> actors_;
+  Board board_;
   int issued_ = 0;
   bool faults_on_ = false;
   bool clock_was_set_back_ = false;
