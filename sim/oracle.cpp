@@ -466,7 +466,7 @@ Oracle::Verdict Oracle::admits(int number, int topic, const Entry& entry, const 
 void Oracle::add_copies(int number, const Entry& entry, const Moment& moment) {
   const std::uint64_t turn = moment.turn;
   std::vector<int> reached;
-  const bool first = publications_[static_cast<std::size_t>(number)].copies.empty() && publications_[static_cast<std::size_t>(number)].open_attempts == 0;
+  const bool first = publications_[static_cast<std::size_t>(number)].attempts++ == 0;
   const auto add = [&](int subscription, int queue, bool must) {
     const Subscription& by = subscriptions_[static_cast<std::size_t>(subscription)];
     for (const int known : publications_[static_cast<std::size_t>(number)].copies) {
@@ -1053,6 +1053,42 @@ void Oracle::answered_receive(Call& call, const Answer& answer, const Moment& mo
           [&] { return fmt::format("call {} asked for {} messages and got {}", call.id, call.max, answer.messages.size()); });
   std::vector<int> in_answer;
   for (const ReceivedMessage& message : answer.messages) deliver(call, message, moment, in_answer);
+  const bool grouped = std::any_of(in_answer.begin(), in_answer.end(), [&](int index) { return !instances_[static_cast<std::size_t>(index)].entry.group.empty(); });
+  if (grouped && !queues_[static_cast<std::size_t>(call.queue)].fifo && !call.waited && !call.stalled && moment.disk_in_order) check_tenants(call, moment, in_answer);
+}
+
+/// A group that surely has many messages in flight goes behind all others. [SQS fair queues]
+void Oracle::check_tenants(const Call& call, const Moment& moment, const std::vector<int>& in_answer) const {
+  constexpr int kManyInFlight = 30;
+  std::map<std::string_view, int> in_flight;  // surely, before this receive
+  std::map<std::string_view, int> ever;       // were handed out, at any time
+  int all = 0;
+  const auto& there = queues_[static_cast<std::size_t>(call.queue)].instances;
+  for (const int index : there) {
+    const Instance& one = instances_[static_cast<std::size_t>(index)];
+    if (one.deliveries.empty()) continue;
+    ++all;
+    ++ever[one.entry.group];
+    const Delivery& last = one.deliveries.back();
+    const bool here = std::find(in_answer.begin(), in_answer.end(), index) != in_answer.end();
+    if (!here && last.queue == call.queue && !last.lost && last.until > moment.now && surely_there(one, call.handled_turn, moment.now) && !may_be_moved(one))
+      ++in_flight[one.entry.group];
+  }
+  for (const int index : in_answer) {
+    const Instance& given = instances_[static_cast<std::size_t>(index)];
+    const int flying = given.entry.group.empty() ? 0 : in_flight[given.entry.group];
+    if (flying < kManyInFlight || flying * 10 <= all) continue;
+    tally_.note(Property::NoisyGroup);
+    tally_.note(Property::QuietFirst);
+    for (const int other : there) {
+      const Instance& one = instances_[static_cast<std::size_t>(other)];
+      if (one.queue != call.queue || one.entry.group == given.entry.group || std::find(in_answer.begin(), in_answer.end(), other) != in_answer.end()) continue;
+      if (!one.entry.group.empty() && ever[one.entry.group] >= kManyInFlight) continue;
+      if (!surely_visible(one, call.handled_turn, call.handled_at)) continue;
+      if (!one.deliveries.empty() && one.deliveries.back().turn >= call.handled_turn) continue;
+      fail(Property::QuietFirst, fmt::format("call {} of turn {} got {} of {} in flight, and there was {}", call.id, call.handled_turn, describe(index), flying, describe(other)));
+    }
+  }
 }
 
 void Oracle::end_of_turn() {
@@ -1346,8 +1382,13 @@ void Oracle::answered_attributes(const Call& call, const Answer& answer) {
   }
   const std::int64_t told = answer.visible + answer.in_flight + answer.delayed;
   require(Property::CountsAddUp, answer.visible >= 0 && answer.in_flight >= 0 && answer.delayed >= 0 && low <= told && told <= high, [&] {
-    return fmt::format("call {} of turn {}: {} says {} visible, {} in flight, {} delayed; there are {} to {}", call.id, call.handled_turn,
-                       queues_[static_cast<std::size_t>(call.queue)].name, answer.visible, answer.in_flight, answer.delayed, low, high);
+    std::string text = fmt::format("call {} of turn {}: {} says {} visible, {} in flight, {} delayed; there are {} to {}", call.id, call.handled_turn,
+                                   queues_[static_cast<std::size_t>(call.queue)].name, answer.visible, answer.in_flight, answer.delayed, low, high);
+    for (const int index : queues_[static_cast<std::size_t>(call.queue)].instances) {
+      const Instance& instance = instances_[static_cast<std::size_t>(index)];
+      if (instance.queue == call.queue && !may_be_moved(instance) && surely_there(instance, call.handled_turn, call.handled_at)) text += "\n  " + describe(index);
+    }
+    return text;
   });
 }
 

@@ -170,6 +170,7 @@ class Oracle {
     Timestamp latest{};
     std::uint64_t told_turn = 0;    // 0: no answer yet
     int open_attempts = 0;
+    int attempts = 0;
     bool dedup_cleared = false;     // its topic may have been deleted since
     std::uint64_t starts = 0;
   };
@@ -260,6 +261,7 @@ class Oracle {
   void accepted_fifo(Call& call, std::size_t entry, int index, const EntryAnswer& answer, const Moment& moment);
   void deliver(Call& call, const ReceivedMessage& message, const Moment& moment, std::vector<int>& in_answer);
   void check_fifo(const Call& call, int index, const Moment& moment, const std::vector<int>& in_answer);
+  void check_tenants(const Call& call, const Moment& moment, const std::vector<int>& in_answer) const;
   struct Empty {
     CallPtr call;
     Moment moment;

@@ -62,7 +62,7 @@ Plan make_plan(std::uint64_t seed, const PlanChanges& changes) {
     QueueSpec queue;
     queue.fifo = plan.has(Feature::Fifo) && shape.chance(2, 3);
     queue.name = fmt::format("q{}{}", i, queue.fifo ? ".fifo" : "");
-    queue.visibility = pick({0, 1, 2, 5, 30, 600});
+    queue.visibility = plan.has(Feature::Tenants) && shape.chance(1, 2) ? 600 : pick({0, 1, 2, 5, 30, 600});
     const int delay = pick({0, 0, 1, 5});
     if (plan.has(Feature::Delay)) queue.delay = delay;
     if (plan.has(Feature::MessageSize)) queue.max_bytes = pick({1024, 4096, 1'048'576});

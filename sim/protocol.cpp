@@ -18,7 +18,9 @@ namespace json = wire::json;
 // Two-byte and three-byte characters, and all that JSON, XML and forms must escape.
 constexpr std::string_view kPiece = "ab <&>\"'\\ \xc3\xa9\xe2\x82\xac\n\t%+=;";
 
-std::string_view action_name(Action action) {
+}  // namespace
+
+std::string_view name_of(Action action) {
   switch (action) {
     case Action::CreateQueue: return "CreateQueue";
     case Action::DeleteQueue: return "DeleteQueue";
@@ -45,6 +47,8 @@ std::string_view action_name(Action action) {
   }
   return "";
 }
+
+namespace {
 
 bool is_topic_action(Action action) { return action >= Action::CreateTopic; }
 
@@ -121,7 +125,7 @@ std::string encode_json(const Call& call, std::string_view target) {
     default: break;
   }
   out.end_object();
-  return post(fmt::format("X-Amz-Target: AmazonSQS.{}\r\nContent-Type: application/x-amz-json-1.0\r\n", action_name(call.action)), body);
+  return post(fmt::format("X-Amz-Target: AmazonSQS.{}\r\nContent-Type: application/x-amz-json-1.0\r\n", name_of(call.action)), body);
 }
 
 class Form {
@@ -158,7 +162,7 @@ void query_message(Form& out, const std::string& prefix, const Entry& entry, boo
 std::string encode_query(const Call& call, std::string_view target) {
   const bool topic = is_topic_action(call.action);
   Form out;
-  out.text = fmt::format("Action={}&Version={}", action_name(call.action), topic ? "2010-03-31" : "2012-11-05");
+  out.text = fmt::format("Action={}&Version={}", name_of(call.action), topic ? "2010-03-31" : "2012-11-05");
   switch (call.action) {
     case Action::CreateQueue: out.add("QueueName", target); break;
     case Action::CreateTopic: out.add("Name", target); break;

@@ -20,6 +20,7 @@ std::string topic_arn(std::string_view name);
 std::string body_of(std::string_view token, std::uint32_t pieces);
 inline constexpr std::string_view kAttributeName = "token";
 
+std::string_view name_of(Action action);
 /// The bytes that a client sends. `target`: the name of the queue or topic.
 std::string encode(const Call& call, std::string_view target);
 

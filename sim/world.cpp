@@ -15,6 +15,17 @@ namespace {
 constexpr std::int64_t kMilli = 1000;
 constexpr std::int64_t kSecond = 1'000'000;
 
+/// The lines of one text that the other does not have; the first few.
+std::string lines_without(std::string_view text, std::string_view other) {
+  std::string found;
+  while (!text.empty() && found.size() < 600) {
+    const std::string_view line = text.substr(0, text.find('\n') + 1);
+    if (other.find(line) == std::string_view::npos) found += line;
+    text.remove_prefix(line.empty() ? text.size() : line.size());
+  }
+  return found;
+}
+
 }  // namespace
 
 World::World(const Plan& plan, Tally& tally, std::size_t keep_events)
@@ -435,12 +446,11 @@ void World::restart_cleanly() {
     start();
     if (!alive()) return;
     const std::string now = state();
-    // After a clock that was set back, what passed since the last record is forgotten.
-    oracle_.require(Property::ReplayEqualsLive, now == before || clock_was_set_back_, [&] {
-      const auto differs = std::mismatch(before.begin(), before.end(), now.begin(), now.end());
-      const auto at = static_cast<std::size_t>(differs.first - before.begin());
-      const std::size_t from = at < 200 ? 0 : at - 200;
-      return fmt::format("before: {}\nafter: {}", before.substr(from, 500), now.substr(from, 500));
+    // After a clock that was set back, what passed since the last record is forgotten. A move task that found nothing to move
+    // looks again in a second, and at once after a start.
+    const bool moves = before.find(" status 0 ") != std::string::npos;
+    oracle_.require(Property::ReplayEqualsLive, now == before || clock_was_set_back_ || moves, [&] {
+      return fmt::format("before:\n{}after:\n{}", lines_without(before, now), lines_without(now, before));
     });
   }
   turn_at_.reset();
@@ -475,8 +485,11 @@ void World::issue(Link& link, net::ConnectionId id, const CallPtr& call, bool fa
   link.outstanding.push_back({call, std::nullopt});
   std::string bytes = encode(*call, oracle_.target_of(*call));
   event([&] {
-    std::string text = fmt::format("call {} client {}: action {} {} {}", call->id, link.client, static_cast<int>(call->action), call->protocol == Protocol::Json ? "json" : "query", oracle_.target_of(*call));
-    for (const Entry& entry : call->entries) text += fmt::format(" {}{}", entry.token, entry.handle.empty() ? "" : "handle");
+    std::string text = fmt::format("call {} client {}: {} {} {}", call->id, link.client, name_of(call->action), call->protocol == Protocol::Json ? "json" : "query", oracle_.target_of(*call));
+    for (const Entry& entry : call->entries) text += fmt::format(" {}{}{}", entry.token, entry.handle.empty() ? "" : "handle", entry.kind.empty() ? "" : "(" + entry.kind + ")");
+    for (const auto& [name, value] : call->attributes)
+      text += fmt::format(" {}={}", name, name == "Policy" && call->queue_change.policy ? std::to_string(static_cast<int>(*call->queue_change.policy)) : value);
+    if (!call->arn.empty()) text += " " + call->arn;
     if (call->action == Action::Receive) text += fmt::format(" max {} visibility {} wait {}", call->max, call->visibility.value_or(-1), call->wait.value_or(-1));
     return text;
   });
@@ -791,9 +804,20 @@ void World::drain() {
       auto list = std::make_shared<Call>();
       list->action = Action::ListMoves;
       list->queue = static_cast<int>(queue);
-      const Answer told = round_trip(list);
-      oracle_.require(Property::MoveEnds, std::none_of(told.moves.begin(), told.moves.end(), [](const MoveTold& move) { return move.status == "RUNNING"; }),
-                      [&] { return "a move task of " + plan_.queues[queue].name + " runs for ever"; });
+      const auto runs = [](const Answer& told) {
+        return std::any_of(told.moves.begin(), told.moves.end(), [](const MoveTold& move) { return move.status == "RUNNING"; });
+      };
+      Answer told = round_trip(list);
+      for (int tries = 0; tries < 5 && runs(told); ++tries) {  // it looks once a second
+        const Micros until = now_ + 1100 * kMilli;
+        while (now_ < until)
+          if (!step()) break;
+        auto again = std::make_shared<Call>();
+        again->action = Action::ListMoves;
+        again->queue = static_cast<int>(queue);
+        told = round_trip(again);
+      }
+      oracle_.require(Property::MoveEnds, !runs(told), [&] { return "a move task of " + plan_.queues[queue].name + " runs for ever"; });
     }
   }
   oracle_.require(Property::DrainsEmpty, empty, [] { return std::string{"messages stay that no receive gives"}; });
