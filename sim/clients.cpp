@@ -52,7 +52,11 @@ CallPtr Client::fresh(Action action, int queue) {
 }
 
 CallPtr Client::send() {
-  const int queue = random_queue();
+  int queue = random_queue();
+  // What came from nowhere ends a move task: not often.
+  if (plan_.has(Feature::MoveTasks) && rng_.chance(7, 8))
+    for (int source = 0; source < static_cast<int>(plan_.queues.size()); ++source)
+      if (plan_.queues[static_cast<std::size_t>(source)].dead_letter == queue) queue = source;
   const bool batch = plan_.has(Feature::Batch) && rng_.chance(1, 3);
   CallPtr call = fresh(batch ? Action::SendBatch : Action::Send, queue);
   const std::uint64_t entries = batch ? 1 + rng_.below(10) : 1;
@@ -142,15 +146,15 @@ CallPtr Client::move() {
     if (queue.dead_letter >= 0) sources.push_back(queue.dead_letter);
   if (sources.empty()) return nullptr;
   const int source = sources[rng_.below(sources.size())];
-  switch (rng_.below(4)) {
+  switch (rng_.below(5)) {
     case 0: {
       CallPtr call = fresh(Action::ListMoves, source);
       call->protocol = Protocol::Json;
       return call;
     }
     case 1: {
-      if (board_.move_tasks.empty() || !rng_.chance(1, 2)) return nullptr;
-      const auto& [queue, task] = board_.move_tasks[rng_.below(board_.move_tasks.size())];
+      if (board_.move_tasks.empty()) return nullptr;
+      const auto& [queue, task] = board_.move_tasks.back();
       CallPtr call = fresh(Action::CancelMove, queue);
       call->task = task;
       return call;
@@ -158,7 +162,7 @@ CallPtr Client::move() {
     default: break;
   }
   CallPtr call = fresh(Action::StartMove, source);
-  constexpr std::array<int, 4> kRates{0, 1, 5, 100};
+  constexpr std::array<int, 4> kRates{0, 1, 1, 5};
   call->rate = kRates[rng_.below(kRates.size())];
   if (rng_.chance(1, 3)) {
     const auto to = static_cast<int>(rng_.below(plan_.queues.size()));
@@ -171,7 +175,7 @@ CallPtr Client::move() {
 }
 
 CallPtr Client::configure() {
-  switch (rng_.below(6)) {
+  switch (rng_.below(8)) {
     case 0:
       if (!plan_.has(Feature::ChangeAttributes)) return nullptr;
       {
@@ -205,6 +209,7 @@ CallPtr Client::configure() {
 CallPtr Client::receive() {
   CallPtr call = fresh(Action::Receive, random_queue());
   call->max = static_cast<int>(rng_.chance(1, 2) ? 1 + rng_.below(10) : 1);
+  if (plan_.has(Feature::Tenants) && rng_.chance(1, 2)) call->max = 10;
   if (rng_.chance(1, 3)) call->visibility = static_cast<int>(rng_.chance(1, 20) ? 43'200 : rng_.below(6));
   call->wait = plan_.has(Feature::LongPoll) && rng_.chance(1, 2) ? static_cast<int>(1 + rng_.below(rng_.chance(1, 4) ? 20 : 3)) : 0;
   return call;
@@ -249,6 +254,7 @@ CallPtr Client::next() {
       case 0: case 1: case 2: return send();
       case 3: case 4: case 5: return receive();
       case 6: case 7: case 8:
+        if (plan_.has(Feature::Tenants) && rng_.chance(1, 2)) return rng_.chance(1, 2) ? send() : receive();
         if (!held_.empty()) return settle(true);
         break;
       case 9:

@@ -1006,35 +1006,31 @@ bool Oracle::surely_visible(const Instance& instance, std::uint64_t turn, Timest
   return true;
 }
 
-int Oracle::find(const Call& call, const ReceivedMessage& message, const std::string& token) const {
+int Oracle::find(const Call& call, const ReceivedMessage& message, const std::string& token, std::vector<int>& others) const {
   const auto found = by_token_.find(token);
   if (found == by_token_.end()) return -1;
-  const bool fifo = queues_[static_cast<std::size_t>(call.queue)].fifo;
   const bool enveloped = message.body.starts_with('{');
-  int best = -1;
-  int best_score = -1;
+  int fallback = -1;
+  std::vector<int> plausible;
   for (const int index : found->second) {
     const Instance& instance = instances_[static_cast<std::size_t>(index)];
-    const bool here = (instance.listed & bit(call.queue)) != 0 ||
-                      (instance.moved && (queues_[static_cast<std::size_t>(call.queue)].leads_to & bit(instance.queue)) != 0);
-    if (!here) continue;
-    const bool form = !instance.raw || *instance.raw != enveloped;
+    const bool here = instance.queue == call.queue;
     if (!instance.message_id.empty() && instance.message_id == message.id) return index;
-    const bool of_its_time = message.sent_ms >= unix_ms(instance.earliest) && message.sent_ms <= unix_ms(instance.latest);
-    int score = 0;
-    if (!instance.message_id.empty()) {
-      const bool moved = reached_by_task(instance, call.queue);
-      if (fifo && !moved) continue;
-      score = moved ? 2 : 0;
-    } else if (instance.queue == call.queue) {
-      score = of_its_time || instance.moved ? 5 : 3;
-    } else {
-      score = of_its_time && !fifo ? 4 : 3;
+    if (here || (instance.listed & bit(call.queue)) != 0 || fallback < 0) fallback = index;
+    const Reach reach = reach_of(instance);
+    const bool by_task = !tasks_.empty() && (reach.by_task & bit(call.queue)) != 0;
+    if (instance.never || instance.gone != Gone::No || (instance.raw && *instance.raw == enveloped)) continue;
+    if (!by_task) {
+      if (!instance.message_id.empty() || (reach.plain & bit(call.queue)) == 0) continue;
+      if (!here && message.dead_letter_source != queue_arn(queues_[static_cast<std::size_t>(instance.queue)].name)) continue;
+      const bool of_its_time = message.sent_ms >= unix_ms(instance.earliest) && message.sent_ms <= unix_ms(instance.latest);
+      if (here && !of_its_time && !instance.moved) continue;
     }
-    if (!form || instance.gone != Gone::No) score = std::min(score, 1);
-    if (score >= best_score) best = index, best_score = score;
+    plausible.push_back(index);
   }
-  return best;
+  if (plausible.empty()) return fallback;
+  others.assign(plausible.begin() + 1, plausible.end());
+  return plausible.front();
 }
 
 void Oracle::answered_receive(Call& call, const Answer& answer, const Moment& moment) {
@@ -1061,6 +1057,7 @@ void Oracle::answered_receive(Call& call, const Answer& answer, const Moment& mo
 void Oracle::check_tenants(const Call& call, const Moment& moment, const std::vector<int>& in_answer) const {
   constexpr int kManyInFlight = 30;
   std::map<std::string_view, int> in_flight;  // surely, before this receive
+  std::map<std::string_view, int> given_of;   // in this answer
   std::map<std::string_view, int> ever;       // were handed out, at any time
   int all = 0;
   const auto& there = queues_[static_cast<std::size_t>(call.queue)].instances;
@@ -1071,13 +1068,15 @@ void Oracle::check_tenants(const Call& call, const Moment& moment, const std::ve
     ++ever[one.entry.group];
     const Delivery& last = one.deliveries.back();
     const bool here = std::find(in_answer.begin(), in_answer.end(), index) != in_answer.end();
-    if (!here && last.queue == call.queue && !last.lost && last.until > moment.now && surely_there(one, call.handled_turn, moment.now) && !may_be_moved(one))
+    if (!here && last.turn < call.handled_turn && last.queue == call.queue && !last.lost && last.until > moment.now && surely_there(one, call.handled_turn, moment.now) && !may_be_moved(one))
       ++in_flight[one.entry.group];
   }
   for (const int index : in_answer) {
     const Instance& given = instances_[static_cast<std::size_t>(index)];
-    const int flying = given.entry.group.empty() ? 0 : in_flight[given.entry.group];
-    if (flying < kManyInFlight || flying * 10 <= all) continue;
+    if (given.entry.group.empty()) continue;
+    // Where nothing of it waited any more it was quiet again, up to the next one that is handed out.
+    int& flying = in_flight[given.entry.group];
+    if (++given_of[given.entry.group] == 1 || flying < kManyInFlight || flying * 10 <= all) continue;
     tally_.note(Property::NoisyGroup);
     tally_.note(Property::QuietFirst);
     for (const int other : there) {
@@ -1133,9 +1132,19 @@ void Oracle::deliver(Call& call, const ReceivedMessage& message, const Moment& m
     if (envelope) body = envelope->message;
   }
   const std::string token = body.substr(0, body.find('|'));
-  const int index = find(call, message, token);
+  std::vector<int> others;
+  const int index = find(call, message, token, others);
   require(Property::Invented, index >= 0, [&] { return fmt::format("call {} got '{}' from {}", call.id, token, spec.name); });
   Instance& instance = instances_[static_cast<std::size_t>(index)];
+  if (!others.empty()) {
+    // One of several that carry this, under an id that nobody was told: nothing more is known of any of them.
+    others.push_back(index);
+    for (const int other : others) instances_[static_cast<std::size_t>(other)].maybe_gone = true;
+    by_handle_[message.handle] = {index, -1};
+    lost_receives_.push_back({call.queue, moment.turn, true, false, crashes_, moment.turn});
+    in_answer.push_back(index);
+    return;
+  }
   require(Property::Invented, body == body_of(token, instance.entry.body_bytes), [&] { return "other content: " + describe(index); });
   require(Property::Invented, message.md5 == wire::digest::hex(wire::digest::bytes_of(wire::digest::md5(message.body))) || envelope,
           [&] { return fmt::format("MD5OfBody {} of {}", message.md5, describe(index)); });
@@ -1277,7 +1286,9 @@ void Oracle::check_fifo(const Call& call, int index, const Moment& moment, const
   for (const int other : in_answer)
     if (instances_[static_cast<std::size_t>(other)].entry.group == instance.entry.group) {
       ++of_group;
-      if (instances_[static_cast<std::size_t>(other)].sequence >= instance.sequence)
+      const Instance& one = instances_[static_cast<std::size_t>(other)];
+      if (one.deliveries.empty() || one.deliveries.back().turn != moment.turn) continue;  // it is not sure that it was this one
+      if (one.sequence >= instance.sequence)
         fail(Property::FifoOrder, fmt::format("call {}: {} behind {}", call.id, describe(index), describe(other)));
     }
   if (of_group == 1) note(Property::GroupBatch);
@@ -1427,8 +1438,10 @@ void Oracle::crashed(LogPosition durable_end, std::int64_t micros, bool disk_in_
     // What nobody was told may be gone with the log's end, and a repeated send makes it anew, with another id.
     if (!instance.sure) {
       for (Delivery& delivery : instance.deliveries) delivery.lost = true;
-      instance.message_id.clear();
-      instance.first_id.clear();
+      if (!instance.entry.dedup.empty()) {
+        instance.message_id.clear();
+        instance.first_id.clear();
+      }
       instance.sequence.clear();
       instance.sent_sequence.clear();
     }

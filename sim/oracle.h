@@ -271,7 +271,8 @@ class Oracle {
   void check_error(const Call& call, const Answer& answer, const Moment& moment);
   /// The delivery that a handle of the call names; null if it is not one that counts.
   Delivery* delivery_of(const Call& call, std::size_t entry);
-  int find(const Call& call, const ReceivedMessage& message, const std::string& token) const;
+  /// -1: there is none. `others`: that it may be just as well.
+  int find(const Call& call, const ReceivedMessage& message, const std::string& token, std::vector<int>& others) const;
   int add_instance(Instance instance);
   void end_attempt(int index, bool applied_is_possible);
   /// Deliveries that left, and receives without an answer that may have taken it, in this queue.
