@@ -37,6 +37,7 @@ struct Options {
   unsigned jobs = 0;
   bool twice = true;
   bool shrink = true;
+  bool first = false;  ///< one failure is enough
   bool states = true;  ///< whether states that were never reached fail the run
   std::size_t events = kEventsShown;
   PlanChanges changes;
@@ -92,7 +93,7 @@ std::optional<Failed> run_seed(std::uint64_t seed, const PlanChanges& changes, b
 
 void work(Slot& slot, const Options& options, std::uint64_t first, std::uint64_t step) {
   const std::uint64_t end = options.from + options.seeds;
-  for (std::uint64_t seed = first; seed < end && slot.failed < kFailuresMax; seed += step) {
+  for (std::uint64_t seed = first; seed < end && slot.failed < (options.first ? 1 : kFailuresMax); seed += step) {
     slot.current = seed;
     Tally tally;
     if (const auto failed = run_seed(seed, options.changes, options.twice, tally)) {
@@ -214,6 +215,7 @@ void usage() {
       "  --operations N, --without NAME    a smaller run of the same seed\n"
       "  --canary no-sync|early-reply      a planted defect: exit code 0 when it was found\n"
       "  --no-states                       states that were never reached do not fail the run\n"
+      "  --first                           each process ends with its first failure\n"
       "  --no-shrink                       failures are not made smaller\n"
       "  --properties                      what is checked, as in PROPERTIES.md\n");
 }
@@ -252,7 +254,7 @@ int run_many(const Options& options, std::string_view program) {
       put(failure.text, sizeof failure.text, WIFSIGNALED(status) ? fmt::format("signal {}", WTERMSIG(status)) : "the process ended");
       ++slot.failed;
       ++slot.seeds_done;
-      if (slot.failed < kFailuresMax) spawn(job, slot.current + jobs);
+      if (slot.failed < kFailuresMax && !options.first) spawn(job, slot.current + jobs);
     }
   }
   Tally total;
@@ -326,6 +328,7 @@ int run_main(int argc, char** argv) {
     else if (name == "--events") options.events = number();
     else if (name == "--operations") options.changes.operations = static_cast<int>(number());
     else if (name == "--once") options.twice = false;
+    else if (name == "--first") options.first = true;
     else if (name == "--no-shrink") options.shrink = false;
     else if (name == "--no-states") options.states = false;
     else if (name == "--properties") return list_properties(), 0;

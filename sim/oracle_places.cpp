@@ -1,0 +1,372 @@
+// Queues, topics and subscriptions as such: do they exist, which settings hold, what can be moved where.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "sim/oracle.h"
+#include "sim/oracle_terms.h"
+
+namespace fanfare::sim {
+
+int Oracle::add_queue(std::string name, bool fifo) {
+  Queue& queue = queues_.emplace_back();
+  queue.name = std::move(name);
+  queue.fifo = fifo;
+  return static_cast<int>(queues_.size()) - 1;
+}
+
+int Oracle::add_topic(std::string name, bool fifo) {
+  Topic& topic = topics_.emplace_back();
+  topic.name = std::move(name);
+  topic.fifo = fifo;
+  return static_cast<int>(topics_.size()) - 1;
+}
+
+int Oracle::add_subscription(int topic, int queue) {
+  Subscription& subscription = subscriptions_.emplace_back();
+  subscription.topic = topic;
+  subscription.queue = queue;
+  return static_cast<int>(subscriptions_.size()) - 1;
+}
+
+std::string Oracle::target_of(const Call& call) const {
+  if (call.topic >= 0) return topics_.at(static_cast<std::size_t>(call.topic)).name;
+  if (call.queue >= 0) return queues_.at(static_cast<std::size_t>(call.queue)).name;
+  return {};
+}
+
+int Oracle::add_instance(Instance instance) {
+  const int index = static_cast<int>(instances_.size());
+  by_token_[instance.token].push_back(index);
+  instance.last_turn = instance.first_turn;
+  instances_.push_back(std::move(instance));
+  list(index);
+  return index;
+}
+
+/// Into the lists of all queues where it may ever come to be.
+void Oracle::list(int index) {
+  Instance& instance = instances_[static_cast<std::size_t>(index)];
+  std::uint32_t places = instance.listed | bit(instance.queue);
+  for (std::uint32_t before = 0; before != places;) {
+    before = places;
+    for (std::size_t queue = 0; queue < queues_.size(); ++queue)
+      if ((before & bit(static_cast<int>(queue))) != 0) places |= queues_[queue].leads_to;
+  }
+  for (std::size_t queue = 0; queue < queues_.size(); ++queue)
+    if ((places & ~instance.listed & bit(static_cast<int>(queue))) != 0) queues_[queue].instances.push_back(index);
+  instance.listed = places;
+}
+
+void Oracle::add_path(int from, int to) {
+  std::uint32_t& leads_to = queues_[static_cast<std::size_t>(from)].leads_to;
+  if ((leads_to & bit(to)) != 0) return;
+  leads_to |= bit(to);
+  for (std::size_t i = 0; i < instances_.size(); ++i) list(static_cast<int>(i));
+}
+
+bool Oracle::may_be_dead_lettered(const Instance& instance, int from, int to) const {
+  const Queue& queue = queues_[static_cast<std::size_t>(from)];
+  const std::uint64_t since = std::max(instance.first_turn, instance.deliveries.empty() ? 0 : instance.deliveries.back().turn);
+  std::optional<std::int64_t> receives;
+  return queue.redrive.any(since, turn_, [&](const Redrive& redrive) {
+    if (redrive.queue != to) return false;
+    if (!receives) receives = possible_receives(instance, from);
+    return *receives >= redrive.max;
+  });
+}
+
+Oracle::Reach Oracle::reach_of(const Instance& instance) const {
+  Reach reach{bit(instance.queue), 0};
+  if (queues_[static_cast<std::size_t>(instance.queue)].leads_to == 0) return reach;
+  const std::uint64_t since = std::max(instance.first_turn, instance.deliveries.empty() ? 0 : instance.deliveries.back().turn);
+  for (Reach before{0, 0}; before.plain != reach.plain || before.by_task != reach.by_task;) {
+    before = reach;
+    for (int from = 0; from < static_cast<int>(queues_.size()); ++from) {
+      const std::uint32_t leads_to = queues_[static_cast<std::size_t>(from)].leads_to;
+      if (((before.plain | before.by_task) & bit(from)) == 0 || leads_to == 0) continue;
+      for (int to = 0; to < static_cast<int>(queues_.size()); ++to) {
+        if ((leads_to & bit(to)) == 0) continue;
+        if (may_be_dead_lettered(instance, from, to)) {
+          if ((before.plain & bit(from)) != 0) reach.plain |= bit(to);
+          if ((before.by_task & bit(from)) != 0) reach.by_task |= bit(to);
+        }
+        if (std::any_of(tasks_.begin(), tasks_.end(), [&](const MoveTask& task) {
+              return !task.refused && task.source == from && task.until >= since && (task.destination == to || (task.destination < 0 && may_come_from(from, to)));
+            }))
+          reach.by_task |= bit(to);
+      }
+    }
+  }
+  return reach;
+}
+
+/// Whether what lies in the dead-letter queue may have come from this one.
+bool Oracle::may_come_from(int dead, int source) const {
+  return queues_[static_cast<std::size_t>(source)].redrive.any(0, History<int>::kForever, [&](const Redrive& one) { return one.queue == dead; });
+}
+
+/// A purge, or the deletion of the queue.
+void Oracle::handled_removal(Call& call) {
+  for (const int index : queues_[static_cast<std::size_t>(call.queue)].instances) {
+    Instance& instance = instances_[static_cast<std::size_t>(index)];
+    instance.purge_cleared_dedup = true;
+    if ((reach(instance) & bit(call.queue)) == 0) continue;
+    call.instances.push_back(index);
+    ++instance.pending_deletes;
+  }
+}
+
+void Oracle::answered_removal(Call& call, const Moment& moment) {
+  for (const int index : call.instances) {
+    Instance& instance = instances_[static_cast<std::size_t>(index)];
+    --instance.pending_deletes;
+    const bool surely_before = instance.first_turn < call.handled_turn && instance.open_attempts == 0;
+    if (instance.gone != Gone::No) continue;
+    if (surely_before && instance.queue == call.queue && !may_be_moved(instance)) {
+      if (instance.sure && instance.sure_turn < call.handled_turn)
+        note(call.action == Action::Purge ? Property::Purged : Property::QueueDeletedFull);
+      instance.gone = Gone::Purged;
+      instance.gone_turn = moment.turn;
+    } else {
+      instance.maybe_gone = true;
+    }
+  }
+}
+
+void Oracle::ask_settings(Queue& queue, const Call& call) {
+  const QueueChange& change = call.queue_change;
+  if (change.visibility) queue.visibility.ask(call.id, call.handled_turn, *change.visibility);
+  if (change.delay) queue.delay.ask(call.id, call.handled_turn, *change.delay);
+  if (change.retention) {
+    queue.retention.ask(call.id, call.handled_turn, *change.retention);
+    queue.shortest_retention = std::min(queue.shortest_retention, *change.retention);
+    shortest_retention_ = std::min(shortest_retention_, *change.retention);
+  }
+  if (change.max_bytes) queue.max_bytes.ask(call.id, call.handled_turn, *change.max_bytes);
+  if (change.policy) queue.policy.ask(call.id, call.handled_turn, *change.policy);
+  if (!change.redrive) return;
+  queue.redrive.ask(call.id, call.handled_turn, *change.redrive);
+  if (change.redrive->queue < 0) return;
+  add_path(call.queue, change.redrive->queue);
+  for (const MoveTask& task : tasks_)
+    if (task.source == change.redrive->queue && task.destination < 0) add_path(task.source, call.queue);
+}
+
+void Oracle::ask_settings(Subscription& subscription, const Call& call) {
+  const SubscriptionChange& change = call.subscription_change;
+  if (change.raw) subscription.raw.ask(call.id, call.handled_turn, *change.raw);
+  if (change.filter) subscription.filter.ask(call.id, call.handled_turn, *change.filter);
+  if (change.dead_letter) subscription.dead_letter.ask(call.id, call.handled_turn, *change.dead_letter);
+}
+
+void Oracle::ask_configuration(Call& call) {
+  const std::uint64_t turn = call.handled_turn;
+  Queue* queue = call.queue >= 0 ? &queues_[static_cast<std::size_t>(call.queue)] : nullptr;
+  Topic* topic = call.topic >= 0 ? &topics_[static_cast<std::size_t>(call.topic)] : nullptr;
+  Subscription* subscription = call.subscription >= 0 ? &subscriptions_[static_cast<std::size_t>(call.subscription)] : nullptr;
+  switch (call.action) {
+    case Action::CreateQueue:
+      call.was_absent = !queue->may_exist(turn, turn);
+      queue->exists.ask(call.id, turn, true);
+      return ask_settings(*queue, call);
+    case Action::SetAttributes: return ask_settings(*queue, call);
+    case Action::DeleteQueue:
+      queue->exists.ask(call.id, turn, false);
+      queue->sequences.clear();
+      queue->sequences_since = call.handled_order;
+      return;
+    case Action::CreateTopic: return topic->exists.ask(call.id, turn, true);
+    case Action::DeleteTopic:
+      topic->exists.ask(call.id, turn, false);
+      topic->sequences.clear();
+      topic->sequences_since = call.handled_order;
+      ++topic->deletions;
+      for (Publication& publication : publications_)
+        if (publication.topic == call.topic) publication.dedup_cleared = true;
+      for (Subscription& one : subscriptions_)
+        if (one.topic == call.topic) one.exists.ask(call.id, turn, false);
+      return;
+    case Action::Subscribe:
+      subscription->exists.ask(call.id, turn, true);
+      return ask_settings(*subscription, call);
+    case Action::Unsubscribe:
+    case Action::SetSubscription:
+      // An ARN of an earlier life names nothing any more.
+      call.was_there = call.arn == subscription->arn && subscription->exists.must_be(true, turn, turn);
+      if (call.arn != subscription->arn && subscription->exists.must_be(true, turn, turn)) return;
+      if (call.action == Action::Unsubscribe) return subscription->exists.ask(call.id, turn, false);
+      return ask_settings(*subscription, call);
+    default: return;
+  }
+}
+
+/// The answer to a request for settings: what is sure from now on.
+void Oracle::settle_configuration(const Call& call, const Answer& answer, const Moment& moment) {
+  const auto settle = [&](auto& history) {
+    if (answer.ok()) history.told(call.id);
+    else if (answer.status < 500) history.refused(call.id);
+  };
+  const auto settle_settings = [&](Queue& queue) {
+    settle(queue.visibility);
+    settle(queue.delay);
+    settle(queue.retention);
+    settle(queue.max_bytes);
+    settle(queue.policy);
+    settle(queue.redrive);
+  };
+  switch (call.action) {
+    case Action::CreateQueue: {
+      Queue& queue = queues_[static_cast<std::size_t>(call.queue)];
+      settle(queue.exists);
+      settle_settings(queue);
+      if (!answer.ok() || !call.was_absent || queue.deletions.empty()) return;
+      note(Property::QueueMadeAgain);
+      require(Property::NameReserved, clock_back_ || !queue.deleted_at || call.handled_at >= *queue.deleted_at + kNameReserved, [&] {
+        return fmt::format("call {} of {} made {} again, which was deleted at {}", call.id, time_text(call.handled_at), queue.name, time_text(*queue.deleted_at));
+      });
+      return;
+    }
+    case Action::SetAttributes: {
+      Queue& queue = queues_[static_cast<std::size_t>(call.queue)];
+      if (answer.ok()) note(Property::AttributesChanged);
+      return settle_settings(queue);
+    }
+    case Action::DeleteQueue:
+      if (answer.ok()) queues_[static_cast<std::size_t>(call.queue)].deleted_at = call.handled_at;
+      return settle(queues_[static_cast<std::size_t>(call.queue)].exists);
+    case Action::CreateTopic:
+      return settle(topics_[static_cast<std::size_t>(call.topic)].exists);
+    case Action::DeleteTopic:
+      settle(topics_[static_cast<std::size_t>(call.topic)].exists);
+      if (answer.ok()) note(Property::TopicDeleted);
+      for (Subscription& one : subscriptions_)
+        if (one.topic == call.topic) settle(one.exists);
+      return;
+    case Action::Subscribe: {
+      Subscription& subscription = subscriptions_[static_cast<std::size_t>(call.subscription)];
+      settle(subscription.exists);
+      settle(subscription.raw);
+      settle(subscription.filter);
+      settle(subscription.dead_letter);
+      if (answer.ok()) subscription.arn = answer.text;
+      return;
+    }
+    case Action::Unsubscribe: {
+      Subscription& subscription = subscriptions_[static_cast<std::size_t>(call.subscription)];
+      if (answer.ok() && call.was_there) {
+        note(Property::Unsubscribed);
+        subscription.exists.told(call.id);
+      } else if (!answer.ok()) {
+        settle(subscription.exists);
+      }
+      return;
+    }
+    case Action::SetSubscription: {
+      Subscription& subscription = subscriptions_[static_cast<std::size_t>(call.subscription)];
+      if (answer.ok() && !call.was_there && subscription.exists.must_be(true, call.handled_turn, moment.turn)) return;
+      settle(subscription.raw);
+      settle(subscription.filter);
+      settle(subscription.dead_letter);
+      return;
+    }
+    default: return;
+  }
+}
+
+/// What GetQueueAttributes says about settings.
+void Oracle::check_settings(const Call& call, const Answer& answer, const Moment& moment) const {
+  const Queue& queue = queues_[static_cast<std::size_t>(call.queue)];
+  for (const auto& [name, value] : answer.attributes) {
+    const auto holds = [&](const History<int>& history) { return history.may_be(std::atoi(value.c_str()), call.handled_turn, moment.turn); };
+    bool right = true;
+    if (name == "VisibilityTimeout") right = holds(queue.visibility);
+    else if (name == "DelaySeconds") right = holds(queue.delay);
+    else if (name == "MessageRetentionPeriod") right = holds(queue.retention);
+    else if (name == "MaximumMessageSize") right = holds(queue.max_bytes);
+    else if (name == "RedrivePolicy")
+      right = queue.redrive.any(call.handled_turn, moment.turn, [&](const Redrive& redrive) {
+        return redrive.queue >= 0 && value.find(queue_arn(queues_[static_cast<std::size_t>(redrive.queue)].name) + '"') != std::string::npos;
+      });
+    else continue;
+    tally_.note(Property::SettingsHold);
+    if (!right) fail(Property::SettingsHold, fmt::format("call {}: {} of {} is {}", call.id, name, queue.name, value));
+  }
+}
+
+void Oracle::answered_moves(const Call& call, const Answer& answer, const Moment& moment) {
+  if (call.action == Action::StartMove) {
+    note(Property::MoveStarted);
+    for (MoveTask& task : tasks_) {
+      if (task.call == call.id) task.handle = answer.text;
+      else if (task.source == call.queue && task.from < call.handled_turn) task.until = std::min(task.until, call.handled_turn);
+    }
+    return;
+  }
+  if (call.action == Action::CancelMove) {
+    note(Property::MoveCancelled);
+    for (MoveTask& task : tasks_)
+      if (task.handle == call.task) task.until = std::min(task.until, call.handled_turn);
+    return;
+  }
+  std::size_t possible = 0;
+  for (const MoveTask& task : tasks_) possible += task.source == call.queue && !task.refused && task.from <= moment.turn ? 1 : 0;
+  std::size_t running = 0;
+  for (const MoveTold& told : answer.moves) {
+    if (told.status == "RUNNING") ++running;
+    if (told.rate == 0) continue;
+    // Message number n goes not before n / rate seconds have passed.
+    const double passed = static_cast<double>(unix_ms(moment.now) - told.started_ms) / 1000.0;
+    require(Property::MovePace, clock_back_ || static_cast<double>(told.moved) <= passed * told.rate + 1.001,
+            [&] { return fmt::format("call {}: {} messages in {} s, and {} a second were asked for", call.id, told.moved, passed, told.rate); });
+  }
+  require(Property::MoveOnce, answer.moves.size() <= possible && running <= 1, [&] {
+    return fmt::format("call {}: {} move tasks of {}, {} of them run; {} were asked for", call.id, answer.moves.size(), queues_[static_cast<std::size_t>(call.queue)].name, running, possible);
+  });
+  if (running == 0)
+    for (MoveTask& task : tasks_)
+      if (task.source == call.queue && task.from < call.handled_turn) task.until = std::min(task.until, call.handled_turn);
+}
+
+void Oracle::answered_attributes(const Call& call, const Answer& answer) {
+  std::int64_t low = 0;
+  std::int64_t high = 0;
+  for (const int index : queues_[static_cast<std::size_t>(call.queue)].instances) {
+    const Instance& instance = instances_[static_cast<std::size_t>(index)];
+    if (instance.never) continue;
+    const std::uint32_t places = reach(instance);
+    const bool moved = places != bit(instance.queue);
+    if ((places & bit(call.queue)) == 0) continue;
+    if (instance.gone == Gone::No || instance.gone_turn >= call.handled_turn) {
+      if (instance.first_turn <= call.handled_turn) high += 1;
+    }
+    if (instance.queue == call.queue && !moved && surely_there(instance, call.handled_turn, call.handled_at)) ++low;
+  }
+  const std::int64_t told = answer.visible + answer.in_flight + answer.delayed;
+  require(Property::CountsAddUp, answer.visible >= 0 && answer.in_flight >= 0 && answer.delayed >= 0 && low <= told && told <= high, [&] {
+    std::string text = fmt::format("call {} of turn {}: {} says {} visible, {} in flight, {} delayed; there are {} to {}", call.id, call.handled_turn,
+                                   queues_[static_cast<std::size_t>(call.queue)].name, answer.visible, answer.in_flight, answer.delayed, low, high);
+    for (const int index : queues_[static_cast<std::size_t>(call.queue)].instances) {
+      const Instance& instance = instances_[static_cast<std::size_t>(index)];
+      if (instance.queue == call.queue && !may_be_moved(instance) && surely_there(instance, call.handled_turn, call.handled_at)) text += "\n  " + describe(index);
+    }
+    return text;
+  });
+}
+
+std::string Oracle::describe(int index) const {
+  const Instance& one = instances_.at(static_cast<std::size_t>(index));
+  std::string text = fmt::format("{} in {}: arrived {}..{} turn {}..{}{}{}{}", one.token, queues_[static_cast<std::size_t>(one.queue)].name,
+                                 time_text(one.earliest), time_text(one.latest), one.first_turn, one.last_turn,
+                                 one.sure ? ", acknowledged" : ", without answer", one.moved ? ", moved" : "", one.by_task ? " by a task" : "");
+  if (!one.entry.group.empty()) text += fmt::format(", group {} dedup {} sequence {}", one.entry.group, one.entry.dedup, one.sequence);
+  if (one.entry.delay) text += fmt::format(", delay {} s", *one.entry.delay);
+  for (const Delivery& d : one.deliveries)
+    text += fmt::format("; delivered {} in {} turn {} count {} until {}{}", time_text(d.at), queues_[static_cast<std::size_t>(d.queue)].name,
+                        d.turn, d.count, time_text(d.until), d.lost ? " (a crash may have lost it)" : "");
+  if (one.maybe_gone) text += "; may be gone";
+  if (one.gone != Gone::No) text += fmt::format("; {} in turn {}", one.gone == Gone::Deleted ? "deleted" : "purged", one.gone_turn);
+  return text;
+}
+
+}  // namespace fanfare::sim
