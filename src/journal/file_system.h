@@ -33,6 +33,23 @@ struct FileError {
   [[nodiscard]] JournalError kind() const;
 };
 
+inline constexpr std::size_t kPageBytes = 4096;
+
+/// Memory that begins at a page; what it holds at first means nothing.
+class PageMemory {
+ public:
+  explicit PageMemory(std::size_t bytes);
+  ~PageMemory();
+  PageMemory(const PageMemory&) = delete;
+  PageMemory& operator=(const PageMemory&) = delete;
+  [[nodiscard]] char* data() const { return data_; }
+  [[nodiscard]] std::size_t size() const { return bytes_; }
+
+ private:
+  char* data_;
+  std::size_t bytes_;
+};
+
 /// An open file; closed by its destructor. Thread-safe as far as its ranges do not overlap.
 class File {
  public:
@@ -40,6 +57,9 @@ class File {
   /// Writes the pieces one after the other from `offset` on; returns how much was written, at least one byte if there was one.
   /// Sync::Yes: what was written by this call is durable when it returns (O_DSYNC); earlier writes need not be.
   virtual Result<std::size_t, FileError> write_at(std::span<const std::string_view> pieces, std::uint64_t offset, Sync sync) = 0;
+  /// The same for whole pages: address, size and offset are multiples of kPageBytes. Where the file system can, they go to the disk from
+  /// where they are, with no copy in the page cache; reads find them all the same. May write less than asked, but whole pages.
+  virtual Result<std::size_t, FileError> write_pages(std::string_view pages, std::uint64_t offset, Sync sync);
   /// Reads up to `size` bytes; fewer only at the end of the file.
   virtual Result<std::size_t, FileError> read_at(char* into, std::size_t size, std::uint64_t offset) = 0;
   /// Makes all that was written durable, and the size (fdatasync).
@@ -75,5 +95,8 @@ Result<Success, FileError> write_all(File& file, std::span<const std::string_vie
 inline Result<Success, FileError> write_all(File& file, std::string_view bytes, std::uint64_t offset, Sync sync) {
   return write_all(file, std::span(&bytes, 1), offset, sync);
 }
+
+/// write_pages() until everything is written.
+Result<Success, FileError> write_all_pages(File& file, std::string_view pages, std::uint64_t offset, Sync sync);
 
 }  // namespace fanfare::journal

@@ -1,7 +1,7 @@
 #include "server/broker.h"
 
 #include <fmt/format.h>
-#include <sys/resource.h>
+#include <sched.h>
 #include <unistd.h>
 
 #include <cstdio>
@@ -14,6 +14,7 @@
 #include "base/bytes.h"
 #include "core/engine/records.h"
 #include "server/snapshot_sections.h"
+#include "server/thread_kind.h"
 
 namespace fanfare::server {
 namespace {
@@ -25,8 +26,6 @@ constexpr std::uint64_t kRelocationSliceBytes = 32 << 10;
 constexpr std::uint64_t kRelocationCommitBytes = 512 << 10;
 /// A rest is this many times as long as the slice before it.
 constexpr int kRelocationRest = 2;
-/// How much nicer than the loops the thread is that makes a snapshot.
-constexpr int kSnapshotNice = 10;
 constexpr std::uint64_t kWorthASnapshotAtClose = 8ull << 20;  // replaying less takes a few milliseconds
 
 std::string_view describe(engine::ReplayError error) {
@@ -63,6 +62,21 @@ std::chrono::nanoseconds processor_time() {
   ::clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
   return std::chrono::seconds{now.tv_sec} + std::chrono::nanoseconds{now.tv_nsec};
 }
+
+/// Lets others have the processor every 0.2 ms, if anybody waits for it: a slice is several milliseconds, and a loop that has lost its
+/// turn to one would answer as much later.
+class Courtesy {
+ public:
+  void step() {
+    const Instant now = std::chrono::steady_clock::now();
+    if (now < yield_at_) return;
+    ::sched_yield();
+    yield_at_ = std::chrono::steady_clock::now() + std::chrono::microseconds{200};
+  }
+
+ private:
+  Instant yield_at_{};
+};
 
 }  // namespace
 
@@ -342,7 +356,10 @@ void Broker::begin_job_locked(std::function<void()> job) {
     job_running_ = false;
   };
   if (options_.run_aside) options_.run_aside(std::move(whole));
-  else job_thread_ = std::thread(std::move(whole));
+  else job_thread_ = std::thread([whole = std::move(whole)] {
+    run_as(ThreadKind::Background);
+    whole();
+  });
 }
 
 // ---- Snapshots ----------------------------------------------------------------------------------------------------------
@@ -364,7 +381,6 @@ void Broker::begin_snapshot_locked(Walk walk) {
     }
     // shared: a std::function is copied
     begin_job_locked([this, log = std::shared_ptr<journal::LogReader>(std::move(*reader)), position, now = clock_.now()] {
-      if (!options_.run_aside && ::setpriority(PRIO_PROCESS, static_cast<id_t>(::gettid()), kSnapshotNice) != 0) log_.warn("journal.snapshot_priority");
       auto sections = replay_aside(*log, now);
       if (sections) return write_snapshot(std::move(*sections), position);
       const std::lock_guard lock{mutex_};
@@ -381,18 +397,23 @@ std::optional<std::vector<std::string>> Broker::replay_aside(journal::LogReader&
     log_.error("journal.snapshot_failed", {{"error", why}});
     return std::nullopt;
   };
+  Courtesy courtesy;
   std::optional<engine::Engine> aside;
   auto latest = journal_->snapshots().latest();
   if (!latest) return failed(journal::name_of(latest.error()));
   if (*latest != nullptr) {
     SectionReader sections{**latest};
-    auto loaded = engine::Engine::load(options, [&] { return sections.next(); });
+    auto loaded = engine::Engine::load(options, [&] {
+      courtesy.step();
+      return sections.next();
+    });
     if (sections.broken() || !loaded) return failed("the snapshot before cannot be understood");
     aside.emplace(std::move(*loaded));
   } else {
     aside.emplace(options, snapshot_position_);  // written by this thread only, while it runs
   }
-  while (true) {
+  for (unsigned count = 0;; ++count) {
+    if (count % 16 == 0) courtesy.step();
     const auto entry = log.next();
     if (!entry) return failed(journal::name_of(entry.error()));
     if (!*entry) break;
@@ -401,7 +422,10 @@ std::optional<std::vector<std::string>> Broker::replay_aside(journal::LogReader&
   }
   aside->start(log.end(), now);
   std::vector<std::string> sections;
-  aside->snapshot([&](std::string_view section) { sections.emplace_back(section); });
+  aside->snapshot([&](std::string_view section) {
+    courtesy.step();
+    sections.emplace_back(section);
+  });
   return sections;
 }
 

@@ -56,7 +56,13 @@ DataPlane::DataPlane(DataPlaneOptions options, Broker& broker, Clock& clock, net
       service_(options_.api, authenticator),
       payloads_(broker, options_.signer, options_.signing_url),
       parked_service_(options_.api, authenticator) {
+  signed_->loop = &loop_;
   arm_timer();
+}
+
+DataPlane::~DataPlane() {
+  const std::lock_guard lock{signed_->mutex};
+  signed_->loop = nullptr;
 }
 
 DataPlane::Connection* DataPlane::find(net::ConnectionId id) {
@@ -193,11 +199,12 @@ void DataPlane::serve(Connection& connection, const http::Request& request) {
     current_request_ = number;
     current_answered_ = false;
     current_lose_ = verdict.lose_response;
+    current_aside_ = false;
     broker_.handle(lock, *command, *now_);
     answered = current_answered_;
     current_context_ = nullptr;
     // Before the lock is released: whoever ends this wait finds it parked.
-    if (!answered) parked_.emplace(number, Parked{connection.id, number, verdict.lose_response, std::move(context)});
+    if (!answered && !current_aside_) parked_.emplace(number, Parked{connection.id, number, verdict.lose_response, std::move(context)});
   }
   if (!to_sign_.empty()) {
     prepare_signatures(*decoded.command);
@@ -230,6 +237,10 @@ void DataPlane::prepare_signatures(const engine::Command& command) {
 
 void DataPlane::on_reply(const engine::Reply& reply) {
   if (current_context_ != nullptr && reply.caller == current_) {  // so this is the loop's own thread, inside serve()
+    if (put_aside(reply, current_connection_->id, current_request_, current_lose_, *current_context_)) {
+      current_aside_ = true;
+      return;
+    }
     const std::size_t offset = turn_bytes_.size();
     const std::size_t handles_offset = turn_handles_.size();
     const api::Encoded encoded = service_.encode(*current_context_, reply, payloads_, turn_bytes_);
@@ -258,6 +269,11 @@ void DataPlane::on_reply(const engine::Reply& reply) {
   }
   const auto found = parked_.find(reply.caller.value & 0x00ff'ffff'ffff'ffffULL);
   if (found == parked_.end()) return;  // the caller has left meanwhile
+  if (put_aside(reply, found->second.connection, found->second.request, found->second.lose, found->second.context)) {
+    parked_.erase(found);
+    loop_.wake();
+    return;
+  }
   Mail mail;
   mail.connection = found->second.connection;
   mail.request = found->second.request;
@@ -274,6 +290,62 @@ void DataPlane::on_reply(const engine::Reply& reply) {
   parked_.erase(found);
   mail_.push_back(std::move(mail));
   loop_.wake();  // free on the loop's own thread: its turn has not ended
+}
+
+bool DataPlane::put_aside(const engine::Reply& reply, net::ConnectionId connection, std::uint64_t request, bool lose,
+                          const api::ReplyContext& context) {
+  const auto* received = std::get_if<engine::MessagesReceived>(&reply.body);
+  if (received == nullptr || received->messages.empty() || options_.signer == nullptr) return false;
+  auto receive = UnsignedReceive::of(*received, *options_.signer, [this](LogPosition at) { return payloads_.record(at); }, unreadable_);
+  if (!receive) return false;
+  aside_.push_back(Unsigned{connection, request, lose, context, reply.wait_for, *std::move(receive)});
+  return true;
+}
+
+void DataPlane::take_unsigned() {
+  std::vector<Unsigned> aside;
+  {
+    const auto lock = broker_.lock();
+    aside.swap(aside_);
+  }
+  for (Unsigned& one : aside) {
+    if (find(one.connection) == nullptr) {
+      give_back(one.receive.handles());
+      continue;
+    }
+    const std::uint64_t request = one.request;
+    auto wanted = one.receive.take_wanted();
+    unsigned_.emplace(request, std::move(one));
+    options_.signer->sign_first(std::move(wanted), [done = signed_, request] {
+      const std::lock_guard lock{done->mutex};
+      done->requests.push_back(request);
+      if (done->loop != nullptr) done->loop->wake();
+    });
+  }
+  std::vector<std::uint64_t> ready;
+  {
+    const std::lock_guard lock{signed_->mutex};
+    ready.swap(signed_->requests);
+  }
+  for (const std::uint64_t request : ready) {
+    auto found = unsigned_.extract(request);
+    if (found.empty()) continue;  // its caller has left, and what it held was given back
+    Unsigned& one = found.mapped();
+    Mail mail{.connection = one.connection,
+              .request = request,
+              .bytes = {},
+              .handles = one.receive.handles(),
+              .wait_for = one.wait_for,
+              .close_after = !keeps_alive(one.context),
+              .service = one.context.service,
+              .protocol = one.context.protocol,
+              .lose = one.lose};
+    const engine::Reply reply{Broker::caller_id(target_, request), one.wait_for, one.receive.received()};
+    const api::Encoded encoded = service_.encode(one.context, reply, payloads_, mail.bytes);
+    const auto lock = broker_.lock();
+    counters_.add(encoded.outcome);
+    mail_.push_back(std::move(mail));
+  }
 }
 
 void DataPlane::queue_answer(Connection& connection, std::uint64_t request, std::string_view bytes,
@@ -391,6 +463,11 @@ void DataPlane::leave_engine(Connection& connection) {
       if (!slot.handles.empty()) give_back(slot.handles);
       continue;
     }
+    if (const auto put_aside = unsigned_.find(slot.request); put_aside != unsigned_.end()) {
+      give_back(put_aside->second.receive.handles());
+      unsigned_.erase(put_aside);
+      continue;
+    }
     // At one moment: in between, another loop's send would find the wait in the engine and nobody here to take its message.
     const Timestamp time = now();
     const auto lock = broker_.lock();
@@ -496,6 +573,7 @@ void DataPlane::stop_when_empty() {
 
 void DataPlane::on_turn_end() {
   if (!turn_replies_.empty()) commit_turn();
+  if (options_.signer != nullptr) take_unsigned();
   take_mail();
   if (drain_asked_ && !draining_) begin_drain();  // when the turn's answers are queued: theirs come first
   Handles unreadable;

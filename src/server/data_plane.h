@@ -11,6 +11,7 @@
 #include <deque>
 #include <functional>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <span>
 #include <string>
@@ -26,6 +27,7 @@
 #include "server/metrics_sampler.h"
 #include "server/os_secrets.h"
 #include "server/request_counters.h"
+#include "server/unsigned_receive.h"
 #include "wire/http/request.h"
 
 namespace fanfare::server {
@@ -65,6 +67,7 @@ class DataPlane final : public net::LoopHandler, public ReplyTarget {
   /// The authenticator belongs to this loop.
   DataPlane(DataPlaneOptions options, Broker& broker, Clock& clock, net::Loop& loop, api::aws::Authenticator& authenticator,
             bool drives_deadlines);
+  ~DataPlane() override;
 
   /// The listener that drain() closes.
   void set_listener(net::ListenerId listener) { listener_ = listener; }
@@ -154,6 +157,16 @@ class DataPlane final : public net::LoopHandler, public ReplyTarget {
     bool lose = false;  // the answer, on purpose
   };
 
+  /// An answer that waits for signatures.
+  struct Unsigned {
+    net::ConnectionId connection;
+    std::uint64_t request;
+    bool lose;  // the answer, on purpose
+    api::ReplyContext context;
+    std::optional<LogPosition> wait_for;
+    UnsignedReceive receive;
+  };
+
   Timestamp now();
   /// How many bytes were whole requests.
   std::size_t parse(Connection& connection, std::string_view received);
@@ -172,6 +185,10 @@ class DataPlane final : public net::LoopHandler, public ReplyTarget {
   void give_back(std::span<const engine::ReceiptHandle> handles);
   void commit_turn();
   void take_mail();
+  /// Whether the reply shows signatures that are not there yet; then it is put aside, and leaves when they are. Under the broker's lock.
+  bool put_aside(const engine::Reply& reply, net::ConnectionId connection, std::uint64_t request, bool lose, const api::ReplyContext& context);
+  /// Has the signer begin with what was put aside, and writes the answers whose signatures have come.
+  void take_unsigned();
   /// Has the signer begin with what this request's answer says will be shown in envelopes.
   void prepare_signatures(const engine::Command& command);
   void lose_answer(Connection& connection);
@@ -209,6 +226,7 @@ class DataPlane final : public net::LoopHandler, public ReplyTarget {
   std::vector<engine::OutgoingMessage> changed_messages_;  // and what its batch points to
   Instant next_sweep_{};
   bool draining_ = false;
+  std::unordered_map<std::uint64_t, Unsigned> unsigned_;  // by request; the signer is at work for them
   // Protected by the broker's lock.
   // Of the request that is being handled: set while serve() holds the lock.
   engine::CallerId current_{};
@@ -218,6 +236,8 @@ class DataPlane final : public net::LoopHandler, public ReplyTarget {
   bool current_answered_ = false;
   std::vector<engine::Published> to_sign_;  ///< of the request that is being handled, in the order of its publications
   bool current_lose_ = false;
+  bool current_aside_ = false;
+  std::vector<Unsigned> aside_;  // from on_reply on its way to unsigned_
   api::Service parked_service_;  // service_ may be decoding while another thread ends a long poll of this loop
   std::unordered_map<std::uint64_t, Parked> parked_;
   std::vector<Mail> mail_;
@@ -225,6 +245,13 @@ class DataPlane final : public net::LoopHandler, public ReplyTarget {
   RequestCounters counters_;
 
   std::atomic<bool> drain_asked_{false};
+  /// Requests of which all signatures have come. Shared with the signer's thread, which may come after this plane has gone.
+  struct Signed {
+    std::mutex mutex;
+    std::vector<std::uint64_t> requests;
+    net::Loop* loop = nullptr;  ///< to be woken; null: gone
+  };
+  std::shared_ptr<Signed> signed_ = std::make_shared<Signed>();
 };
 
 }  // namespace fanfare::server

@@ -3,6 +3,10 @@
 
 #include <gtest/gtest.h>
 
+#include <condition_variable>
+#include <mutex>
+#include <thread>
+
 #include "journal/faulty/faulty_file_system.h"
 #include "server/test_support.h"
 
@@ -229,6 +233,120 @@ TEST_P(OnEachLoop, DrainAnswersWaitingLongPollsWithNothingAndCloses) {
   EXPECT_EQ(second.receive_all(), "");
   EXPECT_EQ(idle.receive_all(), "");
   EXPECT_EQ(server.waiting(), 0u);
+}
+
+// ---- Envelopes whose signatures are not there yet ------------------------------------------------------------------------
+
+/// A topic «t» with the queue «q», whose copies are enveloped, and a signer that signs nothing until it is let go.
+class WithABusySigner : public OnEachLoop {
+ protected:
+  void SetUp() override {
+    OnEachLoop::SetUp();
+    if (IsSkipped()) return;
+    signer_ = std::move(*EnvelopeSigner::open(""));
+    hold();
+    ServerSetup two = setup();
+    two.loops = 2;
+    two.signer = signer_.get();
+    server_ = std::make_unique<TestServer>(two);
+    HttpClient client = server_->connect();
+    const std::string policy = R"({\"Statement\":{\"Effect\":\"Allow\",\"Principal\":\"*\",\"Action\":\"sqs:SendMessage\",\"Resource\":\"*\"}})";
+    ASSERT_EQ(client.call(sqs("CreateQueue", R"({"QueueName":"q","Attributes":{"VisibilityTimeout":"43200","Policy":")" + policy + R"("}})")).status, 200);
+    ASSERT_EQ(client.call(sns("Action=CreateTopic&Name=t")).status, 200);
+    ASSERT_EQ(client.call(sns("Action=Subscribe&TopicArn=" + kTopic + "&Protocol=sqs&Endpoint=arn:aws:sqs:us-east-1:000000000000:q")).status, 200);
+  }
+  void TearDown() override { let_go(); }
+
+  static std::string sns(const std::string& form) {
+    return http_post("Content-Type: application/x-www-form-urlencoded\r\n", form + "&Version=2010-03-31");
+  }
+  void publish(std::size_t loop = 0) {
+    HttpClient client = server_->connect(loop);
+    const Answer answer = client.call(sns("Action=Publish&Message=hello&TopicArn=" + kTopic));
+    ASSERT_EQ(answer.status, 200) << answer.body;
+  }
+  void hold() {
+    signer_->sign_first({}, [this] {
+      std::unique_lock lock{mutex_};
+      free_.wait(lock, [this] { return is_free_; });
+    });
+  }
+  void let_go() {
+    {
+      const std::lock_guard lock{mutex_};
+      is_free_ = true;
+    }
+    free_.notify_all();
+  }
+  /// Nothing has come, though the server has answered a request that came later.
+  void expect_no_answer_yet(HttpClient& reader, std::size_t loop) {
+    HttpClient other = server_->connect(loop);
+    EXPECT_EQ(other.call(sqs("ListQueues", "{}")).status, 200);
+    EXPECT_FALSE(reader.readable(milliseconds{0}));
+  }
+  static void expect_signed(const std::string& body) {
+    EXPECT_EQ(count_of(body, "hello"), 1u) << body;
+    EXPECT_EQ(count_of(body, R"(\"Signature\":\")"), 1u) << body;
+    EXPECT_EQ(count_of(body, R"(\"Signature\":\"\")"), 0u) << body;
+  }
+
+  static inline const std::string kTopic = "arn:aws:sns:us-east-1:000000000000:t";
+  std::unique_ptr<EnvelopeSigner> signer_;
+  std::unique_ptr<TestServer> server_;
+
+ private:
+  std::mutex mutex_;
+  std::condition_variable free_;
+  bool is_free_ = false;
+};
+INSTANTIATE_TEST_SUITE_P(DataPlane, WithABusySigner, ::testing::Values(LoopKind::Epoll, LoopKind::IoUring),
+                         [](const auto& kind) { return std::string{kind.param == LoopKind::Epoll ? "Epoll" : "IoUring"}; });
+
+TEST_P(WithABusySigner, AReceiveWaitsForItsSignaturesAndHoldsUpNobodyElse) {
+  publish();
+  HttpClient reader = server_->connect();
+  reader.send(sqs_on("q", "ReceiveMessage", kReceive) + sqs("ListQueues", "{}"));
+  expect_no_answer_yet(reader, 0);
+  expect_no_answer_yet(reader, 1);
+  let_go();
+  expect_signed(reader.answer().body);
+  EXPECT_NE(reader.answer().body.find("QueueUrls"), std::string::npos);  // behind it, in the order of the requests
+}
+
+TEST_P(WithABusySigner, ALongPollThatAPublicationOnAnotherLoopEndsWaitsForTheSignature) {
+  HttpClient reader = server_->connect(0);
+  reader.send(sqs_on("q", "ReceiveMessage", kLongReceive));
+  ASSERT_TRUE(eventually([&] { return server_->waiting() == 1; }));
+  publish(1);
+  expect_no_answer_yet(reader, 0);
+  let_go();
+  expect_signed(reader.answer().body);
+}
+
+TEST_P(WithABusySigner, WhoLeavesWhileHisSignaturesAreMadeTakesNothing) {
+  publish();
+  HttpClient leaver = server_->connect();
+  leaver.send(sqs_on("q", "ReceiveMessage", kReceive));
+  expect_no_answer_yet(leaver, 0);
+  leaver.reset();
+  HttpClient reader = server_->connect();
+  reader.send(sqs_on("q", "ReceiveMessage", kLongReceive));
+  let_go();
+  const std::string body = reader.answer().body;
+  expect_signed(body);
+  EXPECT_NE(body.find(R"("ApproximateReceiveCount":"1")"), std::string::npos) << body;
+}
+
+TEST_P(WithABusySigner, DrainWaitsForTheSignatures) {
+  publish();
+  HttpClient reader = server_->connect();
+  reader.send(sqs_on("q", "ReceiveMessage", kReceive));
+  expect_no_answer_yet(reader, 0);
+  std::thread draining{[&] { server_->drain(); }};
+  let_go();
+  expect_signed(reader.answer().body);
+  EXPECT_EQ(reader.receive_all(), "");
+  draining.join();
 }
 
 class OnAFailingDisk : public ::testing::Test {

@@ -8,9 +8,7 @@
 #include <openssl/rand.h>
 #include <openssl/rsa.h>
 #include <openssl/x509v3.h>
-#include <sys/resource.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <array>
@@ -21,6 +19,7 @@
 #include <sstream>
 
 #include "base/assert.h"
+#include "server/thread_kind.h"
 #include "wire/digest/encoding.h"
 
 namespace fanfare::server {
@@ -244,21 +243,52 @@ void EnvelopeSigner::prepare(const PublicationId& id, std::uint8_t version, std:
   wake_.notify_one();
 }
 
+bool EnvelopeSigner::has(const PublicationId& id, std::uint8_t version) {
+  const std::string key = identity(id, version);
+  const std::lock_guard lock{mutex_};
+  return by_id_.contains(key);
+}
+
+void EnvelopeSigner::sign_first(std::vector<Wanted> wanted, std::function<void()> done) {
+  Urgent urgent;
+  urgent.done = std::move(done);
+  for (Wanted& one : wanted) urgent.jobs.push_back({identity(one.id, one.version), one.version, std::move(one.text)});
+  {
+    const std::lock_guard lock{mutex_};
+    urgent_.push_back(std::move(urgent));
+  }
+  wake_.notify_one();
+}
+
 void EnvelopeSigner::work() {
-  // Loops go first: on Linux a thread has its own priority.
-  ::setpriority(PRIO_PROCESS, static_cast<id_t>(::syscall(SYS_gettid)), 10);
+  run_as(ThreadKind::Background);
   std::unique_lock lock{mutex_};
   while (true) {
-    wake_.wait(lock, [this] { return stopping_ || !jobs_.empty(); });
+    wake_.wait(lock, [this] { return stopping_ || !urgent_.empty() || !jobs_.empty(); });
     if (stopping_) return;
+    if (!urgent_.empty()) {
+      const Urgent urgent = std::move(urgent_.front());
+      urgent_.pop_front();
+      for (const Job& job : urgent.jobs) work_off(job, lock);
+      if (stopping_) return;
+      lock.unlock();
+      urgent.done();
+      lock.lock();
+      continue;
+    }
     const Job job = std::move(jobs_.front());
     jobs_.pop_front();
-    if (by_id_.contains(job.id)) continue;
-    lock.unlock();
-    std::string signature = sign(job.version, job.text);
-    lock.lock();
-    keep(job.id, std::move(signature));
+    work_off(job, lock);
   }
+}
+
+/// Without the lock while it signs.
+void EnvelopeSigner::work_off(const Job& job, std::unique_lock<std::mutex>& lock) {
+  if (stopping_ || by_id_.contains(job.id)) return;
+  lock.unlock();
+  std::string signature = sign(job.version, job.text);
+  lock.lock();
+  keep(job.id, std::move(signature));
 }
 
 }  // namespace fanfare::server

@@ -1,8 +1,8 @@
 // Signs the envelopes of standard topics as SNS does: an RSA key, and a certificate that this process' own authority issued.
 //
 // Rule 1: a publication is signed at most once for each signature version: signatures are kept, the newest 16,384.
-// Rule 2: prepare() signs on a thread of low priority, so that the loop that hands the message out finds the signature
-//         there: it costs as much as 25 requests. What is not there yet is signed where it is needed.
+// Rule 2: a signature costs as much as 25 requests. So prepare() signs what has been published on a thread of low priority, and what is
+//         handed out and not signed yet waits for that thread too (sign_first): no loop signs, and nobody under a lock.
 // Rule 3: key and certificate are made once and kept in DATA/certificates; without a folder they live as long as the process.
 // Source: [SNS verifying message signatures]: version 1 is SHA1withRSA, version 2 SHA256withRSA.
 // Thread-safe.
@@ -11,6 +11,7 @@
 #include <condition_variable>
 #include <cstdint>
 #include <deque>
+#include <functional>
 #include <list>
 #include <memory>
 #include <mutex>
@@ -18,6 +19,7 @@
 #include <string_view>
 #include <thread>
 #include <unordered_map>
+#include <vector>
 
 #include "base/ids.h"
 #include "base/result.h"
@@ -40,6 +42,16 @@ class EnvelopeSigner {
   std::string sign(const PublicationId& id, std::uint8_t version, std::string_view text);
   /// The same soon, on the signer's thread. Dropped when it is far behind.
   void prepare(const PublicationId& id, std::uint8_t version, std::string text);
+  /// Whether sign() would find the signature.
+  [[nodiscard]] bool has(const PublicationId& id, std::uint8_t version);
+  struct Wanted {
+    PublicationId id;
+    std::uint8_t version;
+    std::string text;
+  };
+  /// The same before all that is only prepared; then `done` is called, on the signer's thread and under none of its locks. Not called any
+  /// more once the signer's destructor has begun.
+  void sign_first(std::vector<Wanted> wanted, std::function<void()> done);
 
   /// A signature without an identity, which is not kept: of a confirmation.
   std::string sign(std::uint8_t version, std::string_view text) const;
@@ -51,8 +63,13 @@ class EnvelopeSigner {
     std::uint8_t version;
     std::string text;
   };
+  struct Urgent {
+    std::vector<Job> jobs;
+    std::function<void()> done;
+  };
   EnvelopeSigner();
   void work();
+  void work_off(const Job& job, std::unique_lock<std::mutex>& lock);
   void keep(std::string id, std::string signature);
 
   std::unique_ptr<Key> key_;
@@ -64,6 +81,7 @@ class EnvelopeSigner {
   std::condition_variable wake_;
   bool stopping_ = false;
   std::deque<Job> jobs_;
+  std::deque<Urgent> urgent_;
   std::list<std::pair<std::string, std::string>> newest_first_;  ///< id and version, signature
   std::unordered_map<std::string, std::list<std::pair<std::string, std::string>>::iterator> by_id_;
   std::thread thread_;

@@ -9,6 +9,8 @@
 
 #include <filesystem>
 #include <fstream>
+#include <future>
+#include <vector>
 
 #include "wire/digest/encoding.h"
 
@@ -91,6 +93,19 @@ TEST(EnvelopeSigner, PreparesWhatIsAskedForLater) {
   for (std::uint8_t i = 0; i < 20; ++i) signer->prepare(id_of(i), 1, "text");
   for (std::uint8_t i = 0; i < 20; ++i)
     EXPECT_TRUE(verifies(signer->certificate(), EVP_sha1(), "text", signer->sign(id_of(i), 1, "text"))) << int{i};
+}
+
+TEST(EnvelopeSigner, SignsFirstWhatSomebodyWaitsFor) {
+  std::promise<std::vector<bool>> had;
+  const auto signer = std::move(*EnvelopeSigner::open(""));
+  signer->sign_first({}, [&] {  // the signer's thread is here: what follows is queued before it goes on
+    for (std::uint8_t i = 0; i < 20; ++i) signer->prepare(id_of(i), 1, "text");
+    signer->sign_first({{id_of(100), 1, "text"}, {id_of(101), 2, "text"}}, [&] {
+      had.set_value({signer->has(id_of(100), 1), signer->has(id_of(101), 2), signer->has(id_of(101), 1), signer->has(id_of(0), 1)});
+    });
+  });
+  EXPECT_EQ(had.get_future().get(), (std::vector<bool>{true, true, false, false}));
+  EXPECT_TRUE(verifies(signer->certificate(), EVP_sha256(), "text", signer->sign(id_of(101), 2, "text")));
 }
 
 TEST(EnvelopeSigner, KeepsKeyAndCertificateInItsFolder) {

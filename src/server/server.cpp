@@ -28,6 +28,7 @@
 #include "server/http_delivery.h"
 #include "server/in_process_transport.h"
 #include "server/sources.h"
+#include "server/thread_kind.h"
 #include "store/memory_inbox_store.h"
 #include "store/sqlite_inbox_store.h"
 #include "wire/json/writer.h"
@@ -122,6 +123,7 @@ class LoopThreads {
     }
     loops_.push_back(&loop);
     threads_.emplace_back([this, &loop, &handler] {
+      run_as(ThreadKind::Loop);
       loop.run(handler);
       const std::lock_guard lock{mutex_};
       --running_;

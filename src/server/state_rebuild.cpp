@@ -170,7 +170,8 @@ std::string kind_of_record(std::string_view record) {
   using engine::RecordKind;
   switch (static_cast<RecordKind>(record[1])) {
     case RecordKind::Sent: return "Sent";
-    case RecordKind::Published: return "Published";
+    case RecordKind::Published:
+    case RecordKind::FannedOut: return "Published";
     case RecordKind::Received: return "Received";
     case RecordKind::Deleted: return "Deleted";
     case RecordKind::VisibilityChanged: return "VisibilityChanged";

@@ -85,6 +85,7 @@ struct ServerSetup {
   std::uint64_t snapshot_bytes = 256ull << 20;
   milliseconds half_request_timeout{30'000};
   Chaos* chaos = nullptr;
+  EnvelopeSigner* signer = nullptr;
 };
 
 /// Each loop has a port of its own, so that a test can say which one serves it.
@@ -113,6 +114,7 @@ class TestServer {
     plane_options.api.receipt_secret = "a secret of at least sixteen bytes";
     plane_options.half_request_timeout = setup.half_request_timeout;
     plane_options.chaos = setup.chaos;
+    plane_options.signer = setup.signer;
     for (int i = 0; i < setup.loops; ++i) {
       auto& one = loops_.emplace_back(std::make_unique<OneLoop>());
       auto loop = net::make_loop(setup.kind, {});

@@ -69,7 +69,11 @@ ssize_t write_pieces(int fd, const iovec* pieces, int count, off_t offset, int f
     if (reached("write", name, bytes.size())) {
       const char* how = std::getenv("KILLPOINT_HOW");
       if (how != nullptr && std::strcmp(how, "half") == 0) {
-        [[maybe_unused]] const ssize_t half = ::pwrite(fd, bytes.data(), bytes.size() / 2, offset);
+        // By a descriptor of its own: one that writes around the page cache takes whole pages only.
+        char link[64];
+        std::snprintf(link, sizeof link, "/proc/self/fd/%d", fd);
+        const int again = static_cast<int>(::syscall(SYS_openat, AT_FDCWD, link, O_WRONLY | O_CLOEXEC));
+        [[maybe_unused]] const ssize_t half = ::pwrite(again, bytes.data(), bytes.size() / 2, offset);
       }
       die();
     }

@@ -267,6 +267,17 @@ void EngineCore::note_deadline(QueueState& queue) {
   due_.emplace(*next, queue.id.number);
 }
 
+bool EngineCore::may_be_due(const QueueState& queue) const {
+  return queue.settings.fifo || !queue.waiters.empty() || !queue.registered || *queue.registered <= now_;
+}
+
+void EngineCore::note_deadline_of_arrival(QueueState& queue, Timestamp visible_at) {
+  if (queue.settings.fifo || !queue.registered) return note_deadline(queue);
+  Timestamp earliest = now_ + queue.settings.retention_period.value();
+  if (visible_at > now_) earliest = std::min(earliest, visible_at);
+  if (earliest < *queue.registered) note_deadline(queue);
+}
+
 void EngineCore::note_arrival(QueueState& queue) {
   if (!queue.waiters.empty()) arrivals_.push_back(&queue);
 }

@@ -52,7 +52,7 @@ void EngineCore::apply(const PublishedEvent& event, const ContentKeys& keys, con
   }
   for (const PublishedEvent::Delivery& delivery : event.deliveries) {
     QueueState& queue = *queue_by_number(delivery.queue);
-    bring_up_to_date(queue);
+    if (may_be_due(queue)) bring_up_to_date(queue);
     if (delivery.enveloped) ++subscription_by_number(delivery.subscription)->references;
     queue::Arrived arrived{.id = MessageId{publication.id.derived(delivery.subscription)},
                            .sequence = {delivery.sequence},
@@ -68,7 +68,7 @@ void EngineCore::apply(const PublishedEvent& event, const ContentKeys& keys, con
     queue.counters.sent_bytes += payloads_.bytes(payload);
     queue.counters.sent_sizes.add(payloads_.bytes(payload));
     note_arrival(queue);
-    note_deadline(queue);
+    note_deadline_of_arrival(queue, arrived.visible_at);
   }
 }
 

@@ -149,8 +149,13 @@ class EngineCore {
   QueueState* queue_for(const Caller& caller, const QueueKeyView& key, std::string_view action, bool owner_only = false);
   [[nodiscard]] QueueState* queue_by_number(std::uint32_t number) const;
   void bring_up_to_date(QueueState& queue);
+  /// False: bring_up_to_date() would find nothing to do, and its look at the queue's oldest message, which nothing has touched for
+  /// long, is saved. Of the cost of a publication to 100 queues those looks were an eighth.
+  [[nodiscard]] bool may_be_due(const QueueState& queue) const;
   /// The queue changed: messages may wait for it sooner than its registered deadline says.
   void note_deadline(QueueState& queue);
+  /// The same where the change was one arrival.
+  void note_deadline_of_arrival(QueueState& queue, Timestamp visible_at);
   [[nodiscard]] std::optional<QueueError> check_settings(const QueueKeyView& key, const queue::QueueSettings& before,
                                                          const queue::QueueSettings& after,
                                                          const queue::AttributeChanges& changes) const;

@@ -42,6 +42,7 @@ enum class RecordKind : std::uint8_t {
   DeadLettered = 6,
   Undelivered = 7,
   MessageMoved = 8,
+  FannedOut = 9,  ///< a PublishedEvent as it is written now; Published is how it was before
   QueueCreated = 16,
   QueueChanged = 17,
   QueueDeleted = 18,
@@ -79,7 +80,9 @@ struct SentEvent {
 };
 
 /// A message was published to a topic and reached these queues. Carries its content, in which a FIFO topic's sequence number
-/// stands.
+/// stands. As FannedOut: topic and count, then for each delivery three numbers of 7 bits a byte, each the difference (0, -1, 1 .. as 0, 1, 2 ..)
+/// to what follows from the delivery before: the next subscription with `enveloped` and `redriven` in the two lowest bits, the next queue, the
+/// same sequence. As Published: the fields as they stand here, 18 bytes a delivery.
 struct PublishedEvent {
   struct Delivery {
     std::uint32_t subscription = 0;

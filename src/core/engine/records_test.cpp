@@ -52,6 +52,83 @@ TEST(Record, OfASentMessageHasThisLayout) {
   EXPECT_EQ(content_of_record(record), "content");
 }
 
+TEST(Record, OfAPublicationTakesThreeBytesADeliveryWhereTheQueuesGoTogether) {
+  PublishedEvent event{300, {}};
+  for (std::uint32_t i = 0; i < 100; ++i) event.deliveries.push_back({1000 + i, 7 + i, 0x0000'0001'0000'0005, false, false});
+  const std::string record = encoded(event, "content");
+  EXPECT_EQ(record[1], 9);
+  // Topic and count, the first delivery's whole numbers, 99 that differ in nothing, the content.
+  EXPECT_EQ(record.size(), 16u + (2 + 1) + (2 + 1 + 5) + 99 * 3 + 7);
+  EXPECT_EQ(content_of_record(record), "content");
+  const auto back = round_trip(event);
+  EXPECT_EQ(back.topic, 300u);
+  ASSERT_EQ(back.deliveries.size(), 100u);
+  for (std::size_t i = 0; i < 100; ++i) {
+    EXPECT_EQ(back.deliveries[i].subscription, event.deliveries[i].subscription) << i;
+    EXPECT_EQ(back.deliveries[i].queue, event.deliveries[i].queue) << i;
+    EXPECT_EQ(back.deliveries[i].sequence, event.deliveries[i].sequence) << i;
+  }
+}
+
+TEST(Record, DeliveriesOfAnyNumbersComeBack) {
+  constexpr std::uint32_t kNumbers[] = {0, 1, 2, 127, 128, 0x7fff'ffff, 0x8000'0000, 0xffff'fffe, 0xffff'ffff};
+  constexpr std::uint64_t kSequences[] = {0, 1, 0x7f, 0x80, 0xffff'ffff, 0x7fff'ffff'ffff'ffff, 0x8000'0000'0000'0000, 0xffff'ffff'ffff'ffff};
+  PublishedEvent event{0xffff'ffff, {}};
+  for (const std::uint32_t subscription : kNumbers)
+    for (const std::uint32_t queue : kNumbers)
+      for (const std::uint64_t sequence : kSequences)
+        event.deliveries.push_back({subscription, queue, sequence, subscription % 2 == 0, queue % 3 == 0});
+  const auto back = round_trip(event);
+  EXPECT_EQ(back.topic, event.topic);
+  ASSERT_EQ(back.deliveries.size(), event.deliveries.size());
+  for (std::size_t i = 0; i < back.deliveries.size(); ++i) {
+    ASSERT_EQ(back.deliveries[i].subscription, event.deliveries[i].subscription) << i;
+    ASSERT_EQ(back.deliveries[i].queue, event.deliveries[i].queue) << i;
+    ASSERT_EQ(back.deliveries[i].sequence, event.deliveries[i].sequence) << i;
+    ASSERT_EQ(back.deliveries[i].enveloped, event.deliveries[i].enveloped) << i;
+    ASSERT_EQ(back.deliveries[i].redriven, event.deliveries[i].redriven) << i;
+  }
+}
+
+TEST(Record, APublicationAsItWasWrittenBeforeIsStillRead) {
+  std::string record = encoded(QueueDeletedEvent{3});  // the topic in the queue's place
+  record[1] = 2;
+  append_le(record, std::uint32_t{1});  // deliveries
+  append_le(record, std::uint32_t{4});  // subscription
+  append_le(record, std::uint32_t{5});  // queue
+  append_le(record, std::uint64_t{6});  // sequence
+  record += std::string("\x01\x00", 2);  // enveloped, redriven
+  const auto decoded = decode_record(record);
+  ASSERT_TRUE(decoded.has_value());
+  const auto& event = std::get<PublishedEvent>(decoded->event);
+  EXPECT_EQ(event.topic, 3u);
+  ASSERT_EQ(event.deliveries.size(), 1u);
+  EXPECT_EQ(event.deliveries[0].subscription, 4u);
+  EXPECT_EQ(event.deliveries[0].queue, 5u);
+  EXPECT_EQ(event.deliveries[0].sequence, 6u);
+  EXPECT_TRUE(event.deliveries[0].enveloped);
+  EXPECT_FALSE(event.deliveries[0].redriven);
+}
+
+TEST(Record, DifferencesThatMakeNoSenseAreDamage) {
+  const std::string head = encoded(PublishedEvent{}).substr(0, 16);
+  const auto damaged = [&](std::string_view body) {
+    const auto decoded = decode_record(head + std::string(body));
+    return !decoded && decoded.error() == RecordError::Damaged;
+  };
+  using namespace std::string_view_literals;
+  EXPECT_FALSE(damaged("\x03\x01\x00\x00\x00"sv)) << "topic 3, subscription 1, queue 1, sequence 0";
+  EXPECT_TRUE(damaged("\x03\x02\x00\x00\x00"sv)) << "a delivery is missing";
+  EXPECT_TRUE(damaged("\x03\x01\x00\x00"sv)) << "a number is missing";
+  EXPECT_TRUE(damaged("\x03\x01\x00\x00\x00\x00"sv)) << "more behind it";
+  EXPECT_TRUE(damaged("\x83\x00\x01\x00\x00\x00"sv)) << "a number in a longer form than it needs";
+  EXPECT_TRUE(damaged("\x03\x01\x0c\x00\x00"sv)) << "subscription -1";
+  EXPECT_TRUE(damaged("\x03\x01\x00\x03\x00"sv)) << "queue -1";
+  EXPECT_TRUE(damaged("\xff\xff\xff\xff\x1f\x00"sv)) << "a topic of more than 32 bits";
+  EXPECT_TRUE(damaged("\x03\x01\x00\x00\xff\xff\xff\xff\xff\xff\xff\xff\xff\x02"sv)) << "a sequence of more than 64 bits";
+  EXPECT_TRUE(damaged("\x03\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01\x00\x00\x00"sv)) << "a count that lies";
+}
+
 TEST(Record, EveryKindComesBack) {
   EXPECT_EQ(round_trip(SentEvent{1, 2, some_id(), kAt}).id, some_id());
   const auto published = round_trip(PublishedEvent{3, {{1, 2, 3, true, false}, {4, 5, 6, false, true}}});
@@ -166,11 +243,10 @@ TEST(Record, DamagedOnesAreRefused) {
   other[1] = 120;
   EXPECT_EQ(decode_record(other).error(), RecordError::UnknownKind);
   other = record;
-  other[20] = '\xff';  // the number of deliveries
-  other[23] = '\x7f';
+  other[17] = '\x7f';  // the number of deliveries
   EXPECT_EQ(decode_record(other).error(), RecordError::Damaged);
   other = record;
-  other[16 + 4 + 4 + 16] = 7;  // a boolean
+  other[18] = '\x0d';  // subscription -1
   EXPECT_EQ(decode_record(other).error(), RecordError::Damaged);
   other = record;
   other[7] = '\x7f';  // bytes of the content

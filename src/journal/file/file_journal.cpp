@@ -32,6 +32,8 @@ constexpr std::uint64_t kUnsyncedBytesMax = 8u << 20;
 constexpr std::uint64_t kReadBytes = 4096;
 constexpr std::uint64_t kReadAheadBytes = 64u << 10;
 constexpr std::size_t kOpenFilesMax = 128;
+/// Longer commits take several writes.
+constexpr std::size_t kPagesBytes = 1u << 20;
 
 /// A segment of the log, or one that the records in memory will need.
 struct Segment {
@@ -354,7 +356,12 @@ class FileJournal final : public Journal {
     // One system call writes and syncs, unless something older in this file waits for a sync as well.
     const bool in_one = durably && synced_end_ == written_end_;
     const std::uint64_t offset = kSegmentHeaderBytes + (written_end_ - newest.header.first);
-    if (const auto written = write_all(*newest.file, pieces_, offset, in_one ? Sync::Yes : Sync::No); !written) {
+    const std::uint64_t end = kSegmentHeaderBytes + (stop - newest.header.first);
+    if (in_one) {
+      if (const auto read = load_last_page(newest, offset); !read) return read.error();
+    }
+    const auto written = in_one ? write_pieces_as_pages(newest, offset) : write_all(*newest.file, pieces_, offset, Sync::No);
+    if (!written) {
       suspect_ = true;
       return failed(written.error(), segment_name(newest.header.sequence));
     }
@@ -363,7 +370,51 @@ class FileJournal final : public Journal {
       synced_end_ = stop;
     }
     written_end_ = newest.end = stop;
-    newest.file_bytes = std::max(newest.file_bytes, kSegmentHeaderBytes + (stop - newest.header.first));
+    newest.file_bytes = std::max(newest.file_bytes, in_one ? (end + kPageBytes - 1) / kPageBytes * kPageBytes : end);
+    return Success{};
+  }
+
+  /// Puts into pages_ what the newest segment has before `offset` in that page, if it is not there from the commit before.
+  Result<Success, JournalError> load_last_page(Segment& newest, std::uint64_t offset) {
+    const std::uint64_t before = offset % kPageBytes;
+    if (before == 0 || (paged_sequence_ == newest.header.sequence && paged_end_ == offset)) return Success{};
+    const auto got = newest.file->read_at(pages_.data(), before, offset - before);
+    if (!got) return failed(got.error(), segment_name(newest.header.sequence));
+    if (*got != before) return failed(FileError{EIO, "pread"}, segment_name(newest.header.sequence));
+    return Success{};
+  }
+
+  /// Writes pieces_ durably at `offset`, in whole pages: the first one again from its beginning, the last one filled up with zeros, as
+  /// a prewritten segment has them behind its end. What was durable in the first page is written as it was.
+  Result<Success, FileError> write_pieces_as_pages(const Segment& newest, std::uint64_t offset) {
+    paged_sequence_ = 0;  // until it has succeeded
+    std::uint64_t used = offset % kPageBytes;
+    std::uint64_t page_offset = offset - used;
+    const auto flush = [&]() -> Result<Success, FileError> {
+      const std::uint64_t size = (used + kPageBytes - 1) / kPageBytes * kPageBytes;
+      std::memset(pages_.data() + used, 0, size - used);
+      if (const auto written = write_all_pages(*newest.file, {pages_.data(), size}, page_offset, Sync::Yes); !written) return written.error();
+      const std::uint64_t whole = used / kPageBytes * kPageBytes;
+      if (whole > 0) std::memcpy(pages_.data(), pages_.data() + whole, used - whole);
+      page_offset += whole;
+      used -= whole;
+      return Success{};
+    };
+    for (std::string_view piece : pieces_) {
+      while (!piece.empty()) {
+        const std::size_t part = std::min<std::size_t>(piece.size(), pages_.size() - used);
+        std::memcpy(pages_.data() + used, piece.data(), part);
+        used += part;
+        piece.remove_prefix(part);
+        if (used < pages_.size()) continue;
+        if (const auto written = flush(); !written) return written;
+      }
+    }
+    if (used > 0) {
+      if (const auto written = flush(); !written) return written;
+    }
+    paged_sequence_ = newest.header.sequence;
+    paged_end_ = page_offset + used;
     return Success{};
   }
 
@@ -609,6 +660,9 @@ class FileJournal final : public Journal {
   std::uint64_t aim_room_ = 0;
 
   std::vector<std::string_view> pieces_;
+  PageMemory pages_{kPagesBytes};     // what a commit writes; afterwards it begins with the page that the log ends in
+  std::uint64_t paged_sequence_ = 0;  // of the segment that this page is of; 0: of none
+  std::uint64_t paged_end_ = 0;       // the byte of its file that the log ended at
   std::string window_;  // what the last read from a file brought
   LogPosition window_first_;
   LogPosition window_next_;

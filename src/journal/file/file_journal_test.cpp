@@ -101,6 +101,84 @@ void overwrite(FaultyFileSystem& disk, const std::string& name, std::uint64_t at
   disk.put(name, content);
 }
 
+// ---- Pages ------------------------------------------------------------------------------------------------------------------
+
+/// Commits that end at, before and behind the ends of pages and of the memory in which pages are put together.
+void commit_at_all_boundaries(const std::function<Result<OpenedJournal, OpenError>()>& open) {
+  constexpr std::uint64_t kPagesBytes = 1 << 20;
+  auto opened = open();
+  ASSERT_EQ(outcome(opened), "ok");
+  Entries entries;
+  std::uint64_t serial = 0;
+  const auto add = [&](std::uint64_t frame_bytes) {
+    entries.push_back(append(*opened->journal, noise(++serial, frame_bytes - kFrameHeaderBytes)));
+  };
+  const auto end_at = [&](std::uint64_t end) {  // of the file, modulo a page
+    const std::uint64_t now = opened->journal->next_position().value % kPageBytes;
+    add((end + 2 * kPageBytes - now) % kPageBytes + kPageBytes);
+  };
+  for (const std::uint64_t end : {std::uint64_t{0}, std::uint64_t{8}, std::uint64_t{24}, kPageBytes - 8, std::uint64_t{0}}) {
+    end_at(end);
+    ASSERT_EQ(commit(*opened->journal), "ok") << end;
+    add(24);
+    ASSERT_EQ(commit(*opened->journal), "ok") << end;
+  }
+  // One commit as long as the memory, a little less, more, and three times so, from the beginning of a page and from its middle.
+  for (const std::uint64_t begin : {std::uint64_t{0}, std::uint64_t{2048}}) {
+    for (const std::uint64_t bytes : {kPagesBytes - begin, kPagesBytes - begin - 8, kPagesBytes - begin + 8, 3 * kPagesBytes - begin}) {
+      end_at(begin);
+      ASSERT_EQ(commit(*opened->journal), "ok");
+      for (std::uint64_t left = bytes; left > 0;) {
+        const std::uint64_t part = left < (512 << 10) ? left : 256 << 10;
+        add(part);
+        left -= part;
+      }
+      ASSERT_EQ(commit(*opened->journal), "ok") << begin << ' ' << bytes;
+    }
+  }
+  opened->journal.reset();
+  opened = open();
+  ASSERT_EQ(outcome(opened), "ok");
+  std::size_t seen = 0;
+  const auto replayed = opened->journal->replay(opened->journal->first_position(), [&](LogPosition position, std::string_view record) {
+    EXPECT_LT(seen, entries.size());
+    const bool same = seen < entries.size() && entries[seen].position == position && entries[seen].record == record;
+    EXPECT_TRUE(same) << seen;
+    ++seen;
+    return same;
+  });
+  EXPECT_TRUE(replayed.has_value());
+  EXPECT_EQ(seen, entries.size());
+  // It goes on in the middle of a page, whose beginning it has to read first.
+  entries.push_back(append(*opened->journal, "behind"));
+  ASSERT_EQ(commit(*opened->journal), "ok");
+  opened->journal.reset();
+  opened = open();
+  ASSERT_EQ(outcome(opened), "ok");
+  EXPECT_EQ(opened->report.records, entries.size());
+}
+
+TEST(FileJournal, CommitsEndAnywhereInAPageOnADisk) {
+  TemporaryFolder folder;
+  SeededSecrets secrets(1);
+  commit_at_all_boundaries([&] { return open_file_journal(folder.path(), secrets, {64 << 20, 0, false}); });
+}
+
+TEST(FileJournal, CommitsEndAnywhereInAPageInMemory) {
+  FaultyFileSystem disk(1);
+  SeededSecrets secrets(1);
+  commit_at_all_boundaries([&] { return open_file_journal(disk, secrets, {64 << 20, 0, false}); });
+}
+
+TEST(FileJournal, ASegmentEndsInZerosUpToThePage) {
+  JournalOnDisk it;
+  it.fill(1, 100);
+  const std::string segment = it.disk->contents(it.segments().front());
+  ASSERT_EQ(segment.size() % kPageBytes, 0u);
+  const std::uint64_t end = kSegmentHeaderBytes + frame_size(100);
+  EXPECT_EQ(segment.find_first_not_of('\0', end), std::string::npos);
+}
+
 // ---- Who may open -----------------------------------------------------------------------------------------------------------
 
 TEST(FileJournal, ASecondOpenerIsToldWhoHasTheFolder) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <chrono>
+#include <cstring>
 #include <string_view>
 #include <utility>
 
@@ -19,8 +20,11 @@ constexpr int kRestFactor = 3;
 constexpr auto kRetryAfterFailure = std::chrono::seconds(2);
 
 std::string_view zeros() {
-  static const std::string bytes(kSliceBytes, '\0');
-  return bytes;
+  static const struct Zeros {
+    PageMemory memory{kSliceBytes};
+    Zeros() { std::memset(memory.data(), 0, memory.size()); }
+  } pages;
+  return {pages.memory.data(), pages.memory.size()};
 }
 
 }  // namespace
@@ -214,7 +218,7 @@ void SegmentPool::make_slice(std::unique_lock<std::mutex>& lock) {
       making_ = Making{name, std::move(*file), 0};
     }
     const std::uint64_t part = std::min(kSliceBytes, segment_bytes_ - making_->written);
-    if (const auto written = write_all(*making_->file, zeros().substr(0, part), making_->written, Sync::No); !written) {
+    if (const auto written = write_all_pages(*making_->file, zeros().substr(0, part), making_->written, Sync::No); !written) {
       return written.error();
     }
     if (const auto synced = making_->file->sync(); !synced) return synced.error();

@@ -1,4 +1,5 @@
-// The file system port on Linux. pwritev2 with RWF_DSYNC makes one write durable without a second system call.
+// The file system port on Linux. pwritev2 with RWF_DSYNC makes one write durable without a second system call, and O_DIRECT
+// writes pages around the page cache.
 #include <dirent.h>
 #include <fcntl.h>
 #include <sys/file.h>
@@ -9,6 +10,7 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <cstdio>
 #include <utility>
 
 #include "journal/file_system.h"
@@ -25,6 +27,10 @@ class Descriptor {
     if (number_ >= 0) ::close(number_);
   }
   [[nodiscard]] int number() const { return number_; }
+  void reset(int number) {
+    if (number_ >= 0) ::close(number_);
+    number_ = number;
+  }
 
  private:
   int number_;
@@ -60,6 +66,23 @@ class PosixFile final : public File {
     }
     if (written < 0) return FileError{errno, "pwrite"};
     return static_cast<std::size_t>(written);
+  }
+
+  Result<std::size_t, FileError> write_pages(std::string_view pages, std::uint64_t offset, Sync sync) override {
+    if (around_ == Around::Unknown) open_around();
+    if (around_ == Around::No) return File::write_pages(pages, offset, sync);
+    iovec vector{const_cast<char*>(pages.data()), pages.size()};  // NOLINT: iovec serves both directions
+    const ssize_t written = uninterrupted([&] {
+      return ::pwritev2(direct_.number(), &vector, 1, static_cast<off_t>(offset), sync == Sync::Yes ? RWF_DSYNC : 0);
+    });
+    const auto whole = static_cast<std::size_t>(std::max<ssize_t>(written, 0)) / kPageBytes * kPageBytes;
+    if (whole > 0) return whole;
+    // The file system wants larger pages, or the kernel knows no flags: through the page cache then, for good.
+    if (written >= 0 || errno == EINVAL || errno == EOPNOTSUPP) {
+      around_ = Around::No;
+      return File::write_pages(pages, offset, sync);
+    }
+    return FileError{errno, "pwrite"};
   }
 
   Result<std::size_t, FileError> read_at(char* into, std::size_t size, std::uint64_t offset) override {
@@ -99,7 +122,21 @@ class PosixFile final : public File {
   }
 
  private:
+  enum class Around { Unknown, Yes, No };
+
+  /// A second descriptor, because reads go on through the page cache. By way of /proc, for the file's name may have changed; where that
+  /// is not mounted, or the file system has no such writes, pages are written like anything else.
+  void open_around() {
+    std::array<char, 32> path{};
+    std::snprintf(path.data(), path.size(), "/proc/self/fd/%d", descriptor_.number());
+    const int number = uninterrupted([&] { return ::open(path.data(), O_WRONLY | O_DIRECT | O_CLOEXEC); });
+    around_ = number >= 0 ? Around::Yes : Around::No;
+    if (number >= 0) direct_.reset(number);
+  }
+
   Descriptor descriptor_;
+  Descriptor direct_{-1};
+  Around around_ = Around::Unknown;
 };
 
 class PosixFolder final : public FileSystem {
