@@ -36,15 +36,17 @@ def main():
     parser.add_argument("--seconds", type=float, default=2)
     parser.add_argument("--rate", type=int, default=5000)
     parser.add_argument("--parts", default="publish,send")
-    parser.add_argument("--collect", help="adds what is measured to this file of tab-separated lines")
+    parser.add_argument("--collect", help="adds what is measured to this file of tab-separated lines, so that several runs make one result")
+    parser.add_argument("--results", help="write the medians of all lines of --collect (or of this run) to this .md file")
+    parser.add_argument("--before-commit", default="", help="of --before, for the results")
     options = parser.parse_args()
     programs = ([("before", options.before)] if options.before else []) + [("now", options.fanfare)]
     tool = load.Tool(options.fanfare)
     flags = ["--connections", 64, "--duration", "%dms" % (options.seconds * 1000), "--warm-up", "400ms"]
     loads = (list(publish_loads(options.rate)) if "publish" in options.parts else []) + (list(send_loads()) if "send" in options.parts else [])
+    began = load.conditions()
     folder = tempfile.mkdtemp(prefix="fanfare-publish-")
     os.chmod(folder, 0o755)
-    found = {}
     nginx = load.start_nginx(folder) if "send" in options.parts else None
     lines = []
     try:
@@ -65,7 +67,6 @@ def main():
                     values = [row["requests"] / row["seconds"], row["cpu_us_a_request"], row["latency_us"]["p50"] / 1000,
                               row["latency_us"]["p99"] / 1000, row["latency_us"].get("p999", row["latency_us"].get("p99.9", 0)) / 1000,
                               row["cpu_us_a_request"] / floor if floor else 0]
-                    found.setdefault((name, label), []).append(values)
                     lines.append("\t".join([name, label, *("%.4f" % value for value in values)]))
                     print(lines[-1], file=sys.stderr, flush=True)
     finally:
@@ -75,8 +76,52 @@ def main():
         if options.collect:
             with open(options.collect, "a") as out:
                 out.write("".join(line + "\n" for line in lines))
-    for (name, label), rows in found.items():
-        print("%-55s %-7s" % (name, label), "  ".join("%.2f" % statistics.median(column) for column in zip(*rows)))
+    if options.collect:
+        with open(options.collect) as kept:
+            lines = kept.read().splitlines()
+    found = {}
+    for line in lines:
+        name, label, *values = line.split("\t")
+        found.setdefault((name, label), []).append([float(value) for value in values])
+    text = render(found, began, options)
+    print(text)
+    if options.results:
+        with open(options.results, "w") as out:
+            out.write(text)
+
+
+def render(found, began, options):
+    middle = {key: [statistics.median(column) for column in zip(*rows)] for key, rows in found.items()}
+    text = ("# Publications to 100 queues, and what a send costs\n\nDate %s. Written by `bench/publish.py`. `fanfare serve --threads 1`, a fresh server for each "
+            "measurement, synchronous durability; load: `fanfare bench`, one thread on the same machine, %g s after a warm-up of 0.4 s; other programs on the machine "
+            "rested meanwhile. «before» is commit %s; the two take turns in each round. Medians of %d to %d rounds, in brackets the range. CPU is the server's own, all "
+            "its threads.\n\n" % (began, options.seconds, options.before_commit or "?", min(map(len, found.values())), max(map(len, found.values()))))
+    text += "| load | build | requests/s | CPU us/request | of nginx's CPU | p50 ms | p99 ms | p99.9 ms |\n|---|---|---|---|---|---|---|---|\n"
+    for (name, label), row in middle.items():
+        rows = found[(name, label)]
+        p99 = [one[3] for one in rows]
+        text += "| %s | %s | %s | %.1f | %s | %.2f | %.2f (%.2f to %.2f) | %.2f |\n" % (
+            name, label, load.number(row[0]), row[1], "%.2f" % row[5] if row[5] else "", row[2], row[3], min(p99), max(p99), row[4])
+    text += "\n| what | to reach | before | now |\n|---|---|---|---|\n"
+    labels = ["before", "now"]
+
+    def row(what, target, value):
+        nonlocal text
+        text += "| %s | %s | %s |\n" % (what, target, " | ".join(value(label) for label in labels))
+
+    loops = sorted({name.split(", ", 1)[1] for name, _ in found if name.startswith("Publish")})
+    for loop in loops:
+        for column, what in ((3, "p99"), (2, "p50")):
+            def ratio(label, loop=loop, column=column):
+                pair = [middle.get(("Publish to %s, %s" % (queues, loop), label)) for queues in ("1 raw queue", "100 raw queues")]
+                return "%.2f" % (pair[1][column] / pair[0][column]) if all(pair) else ""
+            row("Publish to 100 queues, %s, of that to 1: %s" % (what, loop), "3" if column == 3 else "", ratio)
+    send, batch = "SendMessage 400 B, 64 connections, durable, signed", "SendMessageBatch of 10, 64 connections, durable, signed"
+    if any(name == send for name, _ in found):
+        row("SendMessage, CPU of nginx's constant answer", "1.2", lambda label: "%.2f" % middle[(send, label)][5] if (send, label) in middle else "")
+        row("SendMessageBatch of 10, us a message", "2.8", lambda label: "%.2f" % (middle[(batch, label)][1] / 10) if (batch, label) in middle else "")
+        row("SendMessageBatch of 10, messages/s", "250,000", lambda label: load.number(middle[(batch, label)][0] * 10) if (batch, label) in middle else "")
+    return text
 
 
 if __name__ == "__main__":

@@ -2,7 +2,7 @@
 // kill -9 would. Nothing in the program knows of it.
 //
 //   KILLPOINT_AT    the call's number, from 0; not set: none
-//   KILLPOINT_HOW   before (default): the call is not made; half: of a write, the first half reaches the file
+//   KILLPOINT_HOW   before (default): the call is not made; half: of what a write changes, the first half reaches the file
 //   KILLPOINT_LOG   a file that gets a line for each call: `17 write 00000000000000000001.segment 1234`
 #include <dlfcn.h>
 #include <fcntl.h>
@@ -11,6 +11,7 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 #include <cstdarg>
 #include <cstdio>
@@ -69,11 +70,19 @@ ssize_t write_pieces(int fd, const iovec* pieces, int count, off_t offset, int f
     if (reached("write", name, bytes.size())) {
       const char* how = std::getenv("KILLPOINT_HOW");
       if (how != nullptr && std::strcmp(how, "half") == 0) {
-        // By a descriptor of its own: one that writes around the page cache takes whole pages only.
+        // By a descriptor of its own: one that writes around the page cache takes whole pages only. Half of what it changes: a page
+        // that is written again differs from what is there only where something was added.
         char link[64];
         std::snprintf(link, sizeof link, "/proc/self/fd/%d", fd);
-        const int again = static_cast<int>(::syscall(SYS_openat, AT_FDCWD, link, O_WRONLY | O_CLOEXEC));
-        [[maybe_unused]] const ssize_t half = ::pwrite(again, bytes.data(), bytes.size() / 2, offset);
+        const int again = static_cast<int>(::syscall(SYS_openat, AT_FDCWD, link, O_RDWR | O_CLOEXEC));
+        std::string present(bytes.size(), '\0');
+        present.resize(static_cast<std::size_t>(std::max<ssize_t>(::pread(again, present.data(), present.size(), offset), 0)));
+        const auto differs = [&](std::size_t i) { return i >= present.size() || present[i] != bytes[i]; };
+        std::size_t first = 0;
+        while (first < bytes.size() && !differs(first)) ++first;
+        std::size_t last = bytes.size();
+        while (last > first && (!differs(last - 1) || (bytes[last - 1] == '\0' && last > present.size()))) --last;
+        [[maybe_unused]] const ssize_t half = ::pwrite(again, bytes.data(), first + (last - first) / 2, offset);
       }
       die();
     }
