@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
 #include <set>
 
 #include "api/aws/authenticator.h"
@@ -255,6 +256,43 @@ TEST(Replies, ShowWhatFifoQueuesHave) {
                     engine::MessagesReceived{messages}, payloads)
                 .find(R"("Attributes":{"MessageGroupId":"g"})"),
             std::string::npos);
+}
+
+TEST(Replies, OfAFifoQueueHoldWhatFollowsAMessageThatCannotBeRead) {
+  TestBroker broker;
+  struct : Payloads {
+    std::optional<std::string> record(LogPosition) override { return std::nullopt; }
+  } payloads;
+  message::Content content;
+  content.group_id = "g";
+  std::vector<engine::ReceivedMessage> messages(4);
+  for (std::uint32_t i = 0; i < 4; ++i) messages[i].handle.receipt = i + 1;
+  std::array<std::string, 4> encoded_contents;
+  for (const std::size_t i : {0u, 2u, 3u}) {  // the second lies in the log, where it cannot be read
+    content.body = "body-" + std::to_string(i);
+    message::encode(content, encoded_contents[i]);
+    messages[i].content = encoded_contents[i];
+  }
+  const auto answer = [&](std::string_view queue) {
+    SeededSecrets secrets(3);
+    wire::http::RequestParser parser;
+    const std::string request = json_request("ReceiveMessage", R"({"QueueUrl":"/000000000000/)" + std::string{queue} + R"("})");
+    EXPECT_EQ(parser.parse(request), wire::http::Parse::Complete);
+    ReplyContext context;
+    std::string out;
+    broker.service().decode(parser.request(), {{1}, "", false, timestamp_from_unix_ms(0), secrets}, context, out);
+    const Encoded encoded = broker.service().encode(context, engine::Reply{{1}, {}, engine::MessagesReceived{messages}}, payloads, out);
+    std::vector<std::uint32_t> given_back;
+    for (const engine::ReceiptHandle& handle : encoded.unreadable) given_back.push_back(handle.receipt);
+    return std::pair{parse_answer(out).body, given_back};
+  };
+  const auto [fifo, held] = answer("q.fifo");
+  EXPECT_EQ(held, (std::vector<std::uint32_t>{2, 3, 4})) << "what stands behind it in its group waits with it, and its group is not known";
+  EXPECT_EQ(fifo.find("body-2"), std::string::npos) << fifo;
+  EXPECT_NE(fifo.find("body-0"), std::string::npos) << fifo;
+  const auto [standard, left_out] = answer("q");
+  EXPECT_EQ(left_out, std::vector<std::uint32_t>{2});
+  EXPECT_NE(standard.find("body-2"), std::string::npos) << standard;
 }
 
 TEST(Replies, LeaveOutMessagesThatCannotBeRead) {

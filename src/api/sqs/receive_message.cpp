@@ -202,7 +202,9 @@ void receive_message_reply(const engine::MessagesReceived& received, ReplyCall& 
   std::size_t count = 0;
   MessageWriter writer(call);
   for (const engine::ReceivedMessage& message : received.messages) {
-    if (writer.write(message, messages[count])) {
+    // In a FIFO group nothing passes what cannot be read, and its group cannot be read either: nothing follows it.
+    const bool held = call.context.fifo && !call.unreadable.empty();
+    if (!held && writer.write(message, messages[count])) {
       ++count;
     } else {
       call.unreadable.push_back(message.handle);
