@@ -21,7 +21,7 @@ MiB = 1024.0 * 1024.0
 class Bench:
     def __init__(self, options, folder):
         self.options, self.folder = options, folder
-        self.tool = load.Tool(options.fanfare)
+        self.tool = load.Tool(options.tool or options.fanfare)
         self.short = options.short
         self.lines = []    # (load, server, {column: value}) of the table
         self.single = []   # (what, value, unit) of the list below it
@@ -78,20 +78,37 @@ class Bench:
             self.take_turns("Publish to 100 raw queues, 64 connections, signed", one, "fan-out", [*self.timed(), "--queues", 100], "Publish")
         self.take_turns("Publish to 4 enveloped queues, 64 connections, signed", one, "fan-out", [*self.timed(), "--queues", 4, "--envelope"], "Publish")
 
-    def fifo(self, server):
-        waiting = 2_000 if self.short else 216_000
+    def fifo(self):
+        """A backlog beside almost none: each on a server of its own, so that neither pays for the other's upkeep, with a queue made
+        and filled anew for each round. What counts is the ratio within a round: they follow each other at once."""
+        full, groups = (2_000, 100) if self.short else (216_000, 1_000)
         print("FIFO backlog", file=sys.stderr, flush=True)
+        servers = {}
+        rows = {100: [], full: []}
         try:
-            rows = [row for row in self.tool.run("fifo-backlog", *self.timed(), "--messages", waiting, "--groups", 100 if self.short else 1000, server=server)
-                    if row["step"] == "cycle"]
+            for waiting in rows:
+                servers[waiting] = load.start_fanfare(self.options.fanfare, self.folder, name="fanfare fifo %d" % waiting, threads=self.options.threads)
+            for _ in range(self.options.rounds):
+                for waiting, server in servers.items():
+                    rows[waiting] += [row for row in self.tool.run("round-trip", "--fifo", *self.timed(), "--messages", waiting, "--groups", groups, server=server)
+                                      if row["step"] == "cycle"]
         except RuntimeError as error:
             print("FIFO: %s" % error, file=sys.stderr)
             return
-        for row in rows:
-            self.lines.append(("FIFO send + receive + delete in tens, %s, 64 connections" % row["workload"].split(", ")[1], server.name,
-                               {"rate": row["messages"] / row["seconds"], "cpu": row["cpu_us_a_request"], "cpu_message": row["cpu_us_a_message"],
-                                "p50": row["latency_us"]["p50"] / 1000, "p99": row["latency_us"]["p99"] / 1000}))
-        self.single.append(("FIFO: rate with %d waiting, of that with 100" % waiting, rows[1]["messages"] / rows[1]["seconds"] / (rows[0]["messages"] / rows[0]["seconds"]), ""))
+        finally:
+            for server in servers.values():
+                server.stop()
+        rates = {waiting: [row["messages"] / row["seconds"] for row in rows[waiting]] for waiting in rows}
+        for waiting in rows:
+            line = {"rate": median(rates[waiting])}
+            for key, column in (("cpu", "cpu_us_a_request"), ("cpu_message", "cpu_us_a_message")):
+                line[key] = median(row[column] for row in rows[waiting])
+            for key in ("p50", "p99"):
+                line[key] = median(row["latency_us"][key] / 1000 for row in rows[waiting])
+            self.lines.append(("FIFO send + receive + delete in tens, %d waiting, 64 connections" % waiting, "fanfare", line))
+        ratios = [there / here for here, there in zip(rates[100], rates[full])]
+        self.single.append(("FIFO: rate with %d waiting, of that with 100: median of the rounds" % full, median(ratios), ""))
+        self.single.append(("the same, least and most of a round", min(ratios), "to %.3g" % max(ratios)))
 
     def idle(self):
         connections, seconds = (200, "1s") if self.short else (10_000, "22s")
@@ -165,11 +182,11 @@ class Bench:
                 self.sends(nginx, servers)
             if "messages" in wanted:
                 self.others(servers[0])
-            if "fifo" in wanted:
-                self.fifo(servers[0])
         finally:
             for server in [nginx, *servers]:
                 server.stop()
+        if "fifo" in wanted:
+            self.fifo()
         if "idle" in wanted:
             self.idle()
         if "restart" in wanted:
@@ -221,6 +238,7 @@ def main():
     parts = ["send", "messages", "fifo", "idle", "restart", "backlog"]
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--fanfare", required=True)
+    parser.add_argument("--tool", help="another version's program makes the load: to measure two versions by one tool")
     parser.add_argument("--seconds", type=float, default=3)
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--threads", type=int, default=1, help="data-plane loops of the server")

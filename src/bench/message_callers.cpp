@@ -73,7 +73,7 @@ void write_send(Body& body, std::string_view queue_url, const MessageShape& shap
     body.text("MessageBody", std::string(shape.body_bytes, 'x'));
     if (shape.groups == 0) return;
     body.text("MessageGroupId", fmt::format("group-{}", rng.below(shape.groups)));
-    body.text("MessageDeduplicationId", fmt::format("message-{}", one));
+    body.text("MessageDeduplicationId", fmt::format("{}-{}", shape.run, one));
   };
   body.text("QueueUrl", queue_url);
   if (shape.batch <= 1) {

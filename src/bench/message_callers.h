@@ -54,6 +54,7 @@ struct MessageShape {
   std::size_t body_bytes = 400;
   std::uint32_t batch = 1;
   std::uint32_t groups = 0;  ///< 0: a standard queue
+  std::string run = "1";     ///< part of deduplication ids, so that two runs over one queue do not send the same ones
 };
 /// Writes a SendMessage, or a SendMessageBatch if shape.batch > 1. FIFO messages get groups and ids by number, so that
 /// no two are duplicates; `number` counts on by the batch.

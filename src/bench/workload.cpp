@@ -172,7 +172,7 @@ class Run {
   PhaseResult cycles(const std::string& url, std::uint32_t groups, std::uint64_t first_number) {
     Quota quota;
     quota.most = most_requests();
-    const MessageShape shape{.body_bytes = o_.body_bytes, .batch = o_.batch, .groups = groups};
+    const MessageShape shape{.body_bytes = o_.body_bytes, .batch = o_.batch, .groups = groups, .run = o_.run_id};
     return need(run_phase(phase(CycleCaller::steps(o_.batch)), [&](Workbench& bench, std::uint32_t index) {
       // Numbers far apart, so that no two connections send the same deduplication id.
       return std::make_unique<CycleCaller>(bench, quota, url, shape, first_number + (std::uint64_t{index} << 40),
@@ -182,6 +182,10 @@ class Run {
 
   std::vector<Row> round_trip() {
     const std::string url = o_.fifo ? fifo_queue("rt") : queue("rt");
+    if (o_.messages > 0) {
+      if (o_.fifo) fill_fifo(url, o_.messages);
+      else fill(url, o_.messages);
+    }
     o_.tell("sending, receiving, deleting");
     return told("round-trip", cycles(url, o_.fifo ? o_.groups : 0, 0), "cycle");
   }
@@ -261,21 +265,25 @@ class Run {
     return rows;
   }
 
+  void fill_fifo(const std::string& url, std::uint64_t messages) {
+    o_.tell(fmt::format("filling {} messages in {} groups", messages, o_.groups));
+    Quota quota;
+    quota.most = messages;
+    const MessageShape shape{
+        .body_bytes = o_.body_bytes, .batch = std::min<std::uint32_t>(o_.batch, 10), .groups = o_.groups, .run = o_.run_id};
+    const auto filled = need(run_phase(whole_phase("fill"), [&](Workbench& bench, std::uint32_t index) {
+      return std::make_unique<FifoFillCaller>(bench, quota, url, shape,
+                                              (std::uint64_t{1} << 62) + (std::uint64_t{index} << 40), index + 1);
+    }));
+    if (filled.errors > 0) throw Stopped{fmt::format("filling the queue: {}", filled.first_error)};
+  }
+
   std::vector<Row> fifo_backlog() {
     const std::uint64_t messages = o_.messages == 0 ? 216'000 : o_.messages;
     std::vector<Row> rows;
     for (const std::uint64_t waiting : {std::uint64_t{100}, messages}) {
       const std::string url = fifo_queue(fmt::format("{}", waiting));
-      o_.tell(fmt::format("filling {} messages in {} groups", waiting, o_.groups));
-      Quota quota;
-      quota.most = waiting;
-      const MessageShape shape{
-          .body_bytes = o_.body_bytes, .batch = std::min<std::uint32_t>(o_.batch, 10), .groups = o_.groups};
-      const auto filled = need(run_phase(whole_phase("fill"), [&](Workbench& bench, std::uint32_t index) {
-        return std::make_unique<FifoFillCaller>(bench, quota, url, shape,
-                                                (std::uint64_t{1} << 62) + (std::uint64_t{index} << 40), index + 1);
-      }));
-      if (filled.errors > 0) throw Stopped{fmt::format("filling the queue: {}", filled.first_error)};
+      fill_fifo(url, waiting);
       o_.tell("sending, receiving, deleting");
       for (Row& row : told(fmt::format("fifo, {} waiting", waiting), cycles(url, o_.groups, 0), "cycle"))
         rows.push_back(std::move(row));
@@ -326,7 +334,7 @@ const std::vector<WorkloadName>& workloads() {
       {Workload::ReceiveDelete, "receive-delete",
        "fills --queues queues (1) with --messages (100000 each), receives all, then deletes all"},
       {Workload::RoundTrip, "round-trip",
-       "each connection sends a batch, receives as many, deletes them, again and again"},
+       "each connection sends a batch, receives as many, deletes them, again and again; behind --messages (0) that wait"},
       {Workload::FanOut, "fan-out", "Publish to a topic with --queues queues (4), raw unless --envelope"},
       {Workload::Idle, "idle", "every connection waits in ReceiveMessage of an empty queue for 20 s, again and again"},
       {Workload::FifoBacklog, "fifo-backlog",
