@@ -697,8 +697,7 @@ void Oracle::deliver(Call& call, const ReceivedMessage& message, const Moment& m
   require(Property::CountNotTooHigh, message.receive_count <= possible && message.receive_count >= 1,
           [&] { return fmt::format("count {}, at most {} possible: {}", message.receive_count, possible, describe(index)); });
 
-  // A disk that cannot read a content leaves it out.
-  if (spec.fifo && moment.disk_in_order && !call.stalled) check_fifo(call, index, moment, in_answer);
+  if (spec.fifo && !call.stalled) check_fifo(call, index, moment, in_answer);
   in_answer.push_back(index);
   const auto lease = seconds{call.visibility.value_or(spec.visibility.lowest(call.handled_turn, moment.turn))};
   const auto longest = seconds{call.visibility.value_or(spec.visibility.highest(call.handled_turn, moment.turn))};
@@ -734,7 +733,7 @@ void Oracle::check_fifo(const Call& call, int index, const Moment& moment, const
       fail(Property::FifoOrder, fmt::format("call {} of turn {} got {} before {}", call.id, moment.turn, describe(index), describe(other)));
     if (one.gone != Gone::No || one.maybe_gone || one.pending_deletes > 0 || one.deliveries.empty() || may_be_moved(one) || may_be_expired(one, moment.now)) continue;
     const Delivery& flight = one.deliveries.back();
-    if (flight.queue == call.queue && !flight.lost && flight.until > moment.now)
+    if (flight.queue == call.queue && !flight.lost && flight.until > moment.now && one.sequence < instance.sequence)
       fail(Property::OneFlight, fmt::format("call {} of turn {} at {} got {} while in flight is {}", call.id, moment.turn,
                                             time_text(moment.now), describe(index), describe(other)));
   }

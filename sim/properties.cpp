@@ -19,7 +19,7 @@ constexpr std::array<Row, kProperties> kRows{{
     {Property::CountsRise, {"receive-count-rises", Always, "the receive count rises with each delivery that no crash can have lost"}},
     {Property::CountNotTooHigh, {"receive-count-not-too-high", Always, "deliveries that did not reach the client are not counted"}},
     {Property::FifoOrder, {"fifo-order", Always, "in a group nothing is handed out before what was sent earlier and is still there"}},
-    {Property::OneFlight, {"one-flight-per-group", Always, "while messages of a group are in flight, no other receive gets of that group"}},
+    {Property::OneFlight, {"one-flight-per-group", Always, "what stands behind a message in flight in its group, no other receive gets"}},
     {Property::DedupHolds, {"duplicate-suppressed", Always, "the same deduplication id within five minutes gives the first message's id"}},
     {Property::DedupEnds, {"duplicate-window-ends", Always, "after five minutes the same deduplication id makes a new message"}},
     {Property::SequenceRises, {"sequence-numbers-rise", Always, "sequence numbers of a FIFO queue rise for ever, also across crashes"}},

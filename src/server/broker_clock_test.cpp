@@ -44,10 +44,15 @@ class BrokerFixture : public testing::Test {
     broker->add_target(nobody);
   }
   void create_queue(Clock& clock) {
+    engine::CreateQueue create{{"000000000000", "us-east-1", "q"}, {}, {}};
+    create.attributes.retention_period = *queue::RetentionPeriod::of(60);
+    ask(create, clock);
+  }
+  void ask(const engine::Request& request, Clock& clock) {
     engine::Command command;
     command.caller.id = Broker::caller_id(0, 1);
     command.caller.principal = {policy::Principal::Kind::Account, "000000000000", "arn:aws:iam::000000000000:root", {}, {}};
-    command.request = engine::CreateQueue{{"000000000000", "us-east-1", "q"}, {}, {}};
+    command.request = request;
     broker->handle(command, clock.now());
   }
 
@@ -73,6 +78,44 @@ TEST_F(BrokerFixture, TheClockDoesNotRunBackBehindASnapshotThatNoRecordFollows) 
   after.system_ms -= 3'600'000;  // the system's clock was set back meanwhile
   start(after);
   EXPECT_GE(after.now(), told);
+}
+
+TEST_F(BrokerFixture, WhatHasExpiredDoesNotComeBackWhenTheClockWasSetBack) {
+  HandClock before;
+  start(before);
+  create_queue(before);
+  const std::string body(4'000, 'x');
+  for (std::uint8_t i = 0; i < 20; ++i) {  // several segments
+    engine::SendMessage send{{"000000000000", "us-east-1", "q"}, {}};
+    send.message.content.body = body;
+    ask(send, before);
+  }
+  const auto waiting = [&] {
+    std::size_t count = 0;
+    broker->locked([&](const engine::Engine& engine, const journal::Journal&) { count = engine.message_count(); });
+    return count;
+  };
+  const auto first_position = [&] {
+    LogPosition first;
+    broker->locked([&](const engine::Engine&, const journal::Journal& journal) { first = journal.first_position(); });
+    return first;
+  };
+  broker->maintain();
+  ASSERT_EQ(aside.size(), 1u);
+  aside[0]();  // the snapshot holds them all
+  before.system_ms += 61'000;
+  before.instant += seconds{61};
+  broker->handle(engine::DeadlineCame{}, before.now());
+  ASSERT_EQ(waiting(), 0u);
+  broker->maintain();
+  ASSERT_GT(first_position(), LogPosition{0}) << "their contents are given up";
+  broker.reset();
+
+  HandClock after;
+  after.system_ms -= 3'600'000;
+  start(after);
+  broker->handle(engine::DeadlineCame{}, after.now());
+  EXPECT_EQ(waiting(), 0u);
 }
 
 }  // namespace

@@ -97,6 +97,9 @@ void EngineCore::handle(const Input& input, Timestamp now, Outputs& outputs) {
   if (!garbage_.empty()) collect_garbage(kGarbagePerCall);
   std::visit([this](const auto& one) { run(one); }, input);
   serve_waiters();
+  // What expired is gone without a record of its own, and then its content is given up. So that no clock which was set back
+  // brings it back after a crash, the log must say how late it was: a record that changes nothing.
+  if (std::exchange(expired_, false) && recorded_at_ < now_) record(DirectoryChangedEvent{});
   outputs_ = nullptr;
 }
 
@@ -104,7 +107,7 @@ void EngineCore::run(const Command& command) {
   std::visit([&](const auto& request) { run(command.caller, request); }, command.request);
 }
 
-void EngineCore::run(const DeadlineCame&) {
+void EngineCore::advance_due() {
   // Each due queue once: one with more to do than a slice is due again at once.
   std::vector<std::uint32_t> due;
   for (const auto& [at, number] : due_) {
@@ -118,6 +121,10 @@ void EngineCore::run(const DeadlineCame&) {
     queue.registered.reset();
     note_deadline(queue);
   }
+}
+
+void EngineCore::run(const DeadlineCame&) {
+  advance_due();
   run_moves();
   serve_waiters();
   while (!wait_ends_.empty() && wait_ends_.begin()->first <= now_) {
@@ -152,6 +159,7 @@ void EngineCore::finish_record(std::size_t start) {
   const std::size_t bytes = outputs_->record_bytes.size() - start;
   outputs_->records.push_back({start, bytes, log_end_});
   log_end_ = options_.frame.after(log_end_, bytes);
+  recorded_at_ = now_;
 }
 
 std::vector<ReceivedMessage>& EngineCore::fresh_received() {
@@ -254,6 +262,7 @@ void EngineCore::bring_up_to_date(QueueState& queue) {
 
 void EngineCore::release_expired(QueueState& queue) {
   if (removed_.empty()) return;
+  expired_ = true;
   queue.counters.expired += removed_.size();
   for (const queue::Entry& entry : removed_) release(entry);
   removed_.clear();

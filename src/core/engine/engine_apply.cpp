@@ -24,12 +24,18 @@ message::DeduplicationWindow::Key EngineCore::deduplication_key(const QueueState
   return message::DeduplicationWindow::key_of(by_group ? keys.group : std::string_view{}, keys.deduplication_id);
 }
 
+message::DeduplicationWindow::Key EngineCore::deduplication_key(const QueueState& queue, const OutgoingMessage& message) {
+  const std::string_view own = message.content.deduplication_id;
+  return deduplication_key(queue, ContentKeys{message.content.group_id, own.empty() ? message.content_deduplication_id : own});
+}
+
 message::DeduplicationWindow::Key EngineCore::deduplication_key(const TopicState& topic, const ContentKeys& keys) {
   const bool by_group = topic.settings.fifo_throughput_scope == topic::FifoThroughputScope::MessageGroup;
   return message::DeduplicationWindow::key_of(by_group ? keys.group : std::string_view{}, keys.deduplication_id);
 }
 
-void EngineCore::apply(const SentEvent& event, const ContentKeys& keys, std::uint32_t payload) {
+void EngineCore::apply(const SentEvent& event, std::string_view group,
+                       const std::optional<message::DeduplicationWindow::Key>& deduplication, std::uint32_t payload) {
   QueueState& queue = *queue_by_number(event.queue);
   queue::Arrived arrived{.id = event.id,
                          .sequence = {event.sequence},
@@ -37,8 +43,8 @@ void EngineCore::apply(const SentEvent& event, const ContentKeys& keys, std::uin
                          .visible_at = event.visible_at,
                          .at = now_,
                          .payload = payload};
-  arrived.group = keys.group;
-  if (queue.settings.fifo) arrived.deduplication = deduplication_key(queue, keys);
+  arrived.group = group;
+  arrived.deduplication = deduplication;
   queue.messages.apply(arrived);
 }
 
@@ -468,7 +474,9 @@ bool EngineCore::replay_event(const DecodedRecord& record, LogPosition position)
             const auto content = message::ContentView::decode(record.content);
             if (!content || (queue.settings.fifo && content->group_id().empty())) return false;
             const ContentKeys keys{content->group_id(), content->deduplication_id()};
-            apply(event, keys, payloads_.add(position, record.content, content_bytes, 1));
+            std::optional<message::DeduplicationWindow::Key> deduplication;
+            if (queue.settings.fifo) deduplication = deduplication_key(queue, keys);
+            apply(event, keys.group, deduplication, payloads_.add(position, record.content, content_bytes, 1));
           } else if constexpr (std::is_same_v<E, RelocatedEvent>) {
             apply(event, position);
           } else if constexpr (std::is_same_v<E, DeadLetteredEvent> || std::is_same_v<E, MessageMovedEvent>) {
@@ -500,6 +508,7 @@ Result<Success, ReplayError> EngineCore::replay(std::string_view record, LogPosi
   const auto decoded = decode_record(record);
   if (!decoded) return decoded.error() == RecordError::Damaged ? ReplayError::Damaged : ReplayError::UnknownVersion;
   now_ = std::max(now_, decoded->at);
+  recorded_at_ = now_;
   payloads_.free_condemned();
   if (!replay_event(*decoded, position)) return ReplayError::Damaged;
   log_end_ = options_.frame.after(position, record.size());
@@ -509,6 +518,9 @@ Result<Success, ReplayError> EngineCore::replay(std::string_view record, LogPosi
 
 void EngineCore::start(LogPosition log_end, Timestamp now) {
   log_end_ = log_end;
+  // What had expired when the log ended has gone already.
+  while (!due_.empty() && due_.begin()->first <= now_) advance_due();
+  expired_ = false;
   now_ = std::max(now_, now);
   const SequenceNumber first = SequenceNumber::first_of(options_.epoch);
   for (const auto& queue : queues_) {

@@ -17,6 +17,7 @@
 #include <memory>
 #include <optional>
 #include <set>
+#include <span>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -152,6 +153,7 @@ class EngineCore {
   /// False: bring_up_to_date() would find nothing to do, and its look at the queue's oldest message, which nothing has touched for
   /// long, is saved. Of the cost of a publication to 100 queues those looks were an eighth.
   [[nodiscard]] bool may_be_due(const QueueState& queue) const;
+  void advance_due();
   /// The queue changed: messages may wait for it sooner than its registered deadline says.
   void note_deadline(QueueState& queue);
   /// The same where the change was one arrival.
@@ -167,9 +169,12 @@ class EngineCore {
     std::string_view deduplication_id;
   };
   [[nodiscard]] std::optional<QueueError> check_message(const QueueState& queue, const OutgoingMessage& message) const;
-  MessageSent send(QueueState& queue, const OutgoingMessage& message);
+  /// `deduplication`: of a message to a FIFO queue.
+  MessageSent send(QueueState& queue, const OutgoingMessage& message,
+                   const std::optional<message::DeduplicationWindow::Key>& deduplication);
   /// Within what an id counts is a setting of the queue or topic. [SQS DeduplicationScope, SNS FifoThroughputScope]
   static message::DeduplicationWindow::Key deduplication_key(const QueueState& queue, const ContentKeys& keys);
+  static message::DeduplicationWindow::Key deduplication_key(const QueueState& queue, const OutgoingMessage& message);
   static message::DeduplicationWindow::Key deduplication_key(const TopicState& topic, const ContentKeys& keys);
   /// The messages of an earlier receive with this attempt id, leased anew; false if it cannot be repeated.
   bool repeat_attempt(QueueState& queue, std::string_view attempt_id, seconds visibility, std::vector<ReceivedMessage>& out);
@@ -183,6 +188,8 @@ class EngineCore {
   /// message back under its old handle, and whoever held the new one would delete nothing.
   void reply_received(const QueueState& queue, CallerId caller, const std::vector<ReceivedMessage>& messages);
   [[nodiscard]] ReceivedMessage describe(const QueueState& queue, const queue::Entry& entry) const;
+  /// Begins to load what deleting these looks at.
+  void prefetch_for_delete(const QueueState& queue, std::span<const ReceiptHandle> handles);
   [[nodiscard]] std::optional<QueueError> decide_delete(QueueState& queue, const ReceiptHandle& handle,
                                                         DeletedEvent& event) const;
   [[nodiscard]] std::optional<QueueError> decide_change(QueueState& queue, const ReceiptHandle& handle,
@@ -241,7 +248,8 @@ class EngineCore {
   void forget_if_unused(QueueState& queue);
 
   // ---- Events: the only places where durable state changes
-  void apply(const SentEvent& event, const ContentKeys& keys, std::uint32_t payload);
+  void apply(const SentEvent& event, std::string_view group,
+             const std::optional<message::DeduplicationWindow::Key>& deduplication, std::uint32_t payload);
   void apply(const PublishedEvent& event, const ContentKeys& keys, const message::PublicationFields& publication,
              std::uint32_t payload);
   void apply(const ReceivedEvent& event);
@@ -291,6 +299,8 @@ class EngineCore {
   // Of the call that runs now.
   Outputs* outputs_ = nullptr;
   Timestamp now_{};  ///< never runs back
+  Timestamp recorded_at_{};  ///< of the last record
+  bool expired_ = false;     ///< a message has expired in this call
 
   LogPosition log_end_;
   bool storage_full_ = false;
@@ -327,6 +337,8 @@ class EngineCore {
   // Scratch, so that hot commands do not allocate.
   std::vector<queue::Entry> removed_;
   ReceivedEvent taken_;
+  std::vector<const queue::Entry*> entries_;  ///< of the batch in hand
+  std::vector<std::optional<message::DeduplicationWindow::Key>> deduplications_;
   DeletedEvent deleted_;
   PublishedEvent published_;
   std::vector<std::uint32_t> passed_;

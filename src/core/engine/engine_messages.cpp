@@ -13,6 +13,8 @@ using Code = QueueError::Code;
 
 // A receive that finds only messages to dead-letter or to drop does this many of them and then answers with what it has.
 constexpr int kMovesPerReceive = 2'048;
+// Queues with fewer messages are in the processor's cache: to load them before they are needed costs more than it saves.
+constexpr std::size_t kMessagesInCache = 10'000;
 
 QueueError error(Code code) { return {code, {}, {}, 0, 0}; }
 
@@ -37,8 +39,8 @@ std::optional<QueueError> EngineCore::check_message(const QueueState& queue, con
   return std::nullopt;
 }
 
-MessageSent EngineCore::send(QueueState& queue, const OutgoingMessage& message) {
-  ContentKeys keys{message.content.group_id, {}};
+MessageSent EngineCore::send(QueueState& queue, const OutgoingMessage& message,
+                             const std::optional<message::DeduplicationWindow::Key>& deduplication) {
   const message::Content* content_in = &message.content;
   std::optional<message::Content> with_id;
   if (queue.settings.fifo) {
@@ -46,8 +48,7 @@ MessageSent EngineCore::send(QueueState& queue, const OutgoingMessage& message) 
       content_in = &with_id.emplace(message.content);
       with_id->deduplication_id = message.content_deduplication_id;
     }
-    keys = {content_in->group_id, content_in->deduplication_id};
-    if (const auto* first = queue.messages.find_duplicate(deduplication_key(queue, keys), now_)) {
+    if (const auto* first = queue.messages.find_duplicate(*deduplication, now_)) {
       ++queue.counters.deduplicated;
       return {MessageId{first->id}, SequenceNumber{first->sequence_number}};
     }
@@ -61,7 +62,7 @@ MessageSent EngineCore::send(QueueState& queue, const OutgoingMessage& message) 
   const std::string_view content = encode_record_with(event, now_, *content_in, outputs_->record_bytes);
   finish_record(start);
   const std::uint32_t payload = payloads_.add(position, content, static_cast<std::uint32_t>(content.size()), 1);
-  apply(event, keys, payload);
+  apply(event, content_in->group_id, deduplication, payload);
   ++queue.counters.sent;
   const std::uint64_t counted = message::counted_bytes(message.content);
   queue.counters.sent_bytes += counted;
@@ -76,7 +77,9 @@ void EngineCore::run(const Caller& caller, const SendMessage& command) {
   QueueState* queue = queue_for(caller, command.queue, "sqs:SendMessage");
   if (queue == nullptr || refused_by_storage(caller)) return;
   if (auto bad = check_message(*queue, command.message)) return reply(caller.id, std::move(*bad));
-  const MessageSent sent = send(*queue, command.message);
+  std::optional<message::DeduplicationWindow::Key> deduplication;
+  if (queue->settings.fifo) deduplication = deduplication_key(*queue, command.message);
+  const MessageSent sent = send(*queue, command.message, deduplication);
   note_deadline(*queue);
   reply_when_durable(caller.id, sent);
 }
@@ -92,13 +95,20 @@ void EngineCore::run(const Caller& caller, const SendMessageBatch& command) {
         return reply(caller.id, std::move(*bad));
     }
   }
+  deduplications_.assign(command.messages.size(), std::nullopt);
+  if (queue->settings.fifo) {
+    for (std::size_t i = 0; i < command.messages.size(); ++i) {
+      deduplications_[i] = deduplication_key(*queue, command.messages[i]);
+      queue->messages.prefetch(*deduplications_[i]);
+    }
+  }
   BatchSent sent;
   sent.results.reserve(command.messages.size());
-  for (const OutgoingMessage& message : command.messages) {
-    if (auto bad = check_message(*queue, message)) {
+  for (std::size_t i = 0; i < command.messages.size(); ++i) {
+    if (auto bad = check_message(*queue, command.messages[i])) {
       sent.results.emplace_back(std::move(*bad));
     } else {
-      sent.results.emplace_back(send(*queue, message));
+      sent.results.emplace_back(send(*queue, command.messages[i], deduplications_[i]));
     }
   }
   note_deadline(*queue);
@@ -140,10 +150,10 @@ bool EngineCore::take(QueueState& queue, std::int64_t max, seconds visibility, s
   taken_.epoch = options_.epoch;
   taken_.until = now_ + visibility;
   taken_.sequences.clear();
+  entries_.clear();
   bool at_limit = false;
-  std::uint32_t group_in_hand = 0;
   for (int moves = 0; static_cast<std::int64_t>(taken_.sequences.size()) < max && moves < kMovesPerReceive;) {
-    const queue::Entry* entry = queue.messages.first_ready(group_in_hand);
+    const queue::Entry* entry = queue.messages.first_ready(entries_.empty() ? nullptr : entries_.back());
     if (entry == nullptr) break;
     if (entry->sent_at + queue.settings.retention_period.value() <= now_) {
       // Older than the retention period, and behind more of its kind than one slice removes.
@@ -164,11 +174,13 @@ bool EngineCore::take(QueueState& queue, std::int64_t max, seconds visibility, s
     at_limit = queue.messages.counts().in_flight >= options_.in_flight_max;
     if (at_limit) break;
     const SequenceNumber sequence = entry->sequence;
-    group_in_hand = entry->group;
     queue.messages.apply(queue::Leased{sequence, taken_.epoch, now_, taken_.until});
     taken_.sequences.push_back(sequence.value);
-    out.push_back(describe(queue, *queue.messages.find(sequence)));
+    payloads_.prefetch(entry->payload);
+    entries_.push_back(entry);
   }
+  for (const queue::Entry* entry : entries_) payloads_.prefetch_content(entry->payload, 512);
+  for (const queue::Entry* entry : entries_) out.push_back(describe(queue, *entry));
   if (!taken_.sequences.empty()) {
     const std::size_t start = outputs_->record_bytes.size();
     encode_record(taken_, now_, {}, outputs_->record_bytes);
@@ -270,6 +282,17 @@ void EngineCore::run(const ReceiveUndelivered& undelivered) {
 
 // ---- Delete -------------------------------------------------------------------------------------------------------------
 
+void EngineCore::prefetch_for_delete(const QueueState& queue, std::span<const ReceiptHandle> handles) {
+  if (handles.size() < 2 || queue.messages.size() < kMessagesInCache) return;
+  for (const ReceiptHandle& handle : handles) queue.messages.prefetch(handle.message);
+  entries_.clear();
+  for (const ReceiptHandle& handle : handles)
+    if (const queue::Entry* entry = queue.messages.find(handle.message)) entries_.push_back(entry);
+  for (const queue::Entry* entry : entries_) payloads_.prefetch(entry->payload);
+  for (const queue::Entry* entry : entries_) payloads_.prefetch_content(entry->payload, 0);
+  for (const queue::Entry* entry : entries_) payloads_.prefetch_neighbours(entry->payload);
+}
+
 std::optional<QueueError> EngineCore::decide_delete(QueueState& queue, const ReceiptHandle& handle, DeletedEvent& event) const {
   if (handle.queue != queue.id) return error(Code::ReceiptHandleOfOtherQueue);
   if (queue.settings.fifo && queue.messages.has_expired(handle)) return error(Code::ReceiptHandleExpired);
@@ -296,6 +319,7 @@ void EngineCore::run(const Caller& caller, const DeleteMessageBatch& command) {
   done.errors.reserve(command.handles.size());
   deleted_.queue = queue->id.number;
   deleted_.sequences.clear();
+  prefetch_for_delete(*queue, command.handles);
   for (const ReceiptHandle& handle : command.handles) done.errors.push_back(decide_delete(*queue, handle, deleted_));
   if (deleted_.sequences.empty()) return reply(caller.id, std::move(done));
   record(deleted_);

@@ -52,7 +52,7 @@ void EngineCore::send_confirmation(const SubscriptionState& subscription, const 
   message.content.body = body;
   message.content.attributes = {&token, 1};
   bring_up_to_date(*queue);
-  send(*queue, message);
+  send(*queue, message, std::nullopt);
   note_deadline(*queue);
 }
 

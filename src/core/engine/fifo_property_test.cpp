@@ -32,9 +32,12 @@ struct ModelQueue {
   seconds retention{345'600};
   ModelQueue* dead_letter_queue = nullptr;
 
-  ModelMessage* head(const std::string& group, Timestamp now) {
-    for (ModelMessage& m : messages)
-      if (m.group == group && m.leased_until <= now) return is_delayed(m, now) ? nullptr : &m;
+  /// The first of the group but for what this receive has taken, if it may be given: nothing passes another.
+  ModelMessage* head(const std::string& group, Timestamp now, const std::vector<std::string>& taken) {
+    for (ModelMessage& m : messages) {
+      if (m.group != group || std::find(taken.begin(), taken.end(), m.body) != taken.end()) continue;
+      return m.leased_until > now || is_delayed(m, now) ? nullptr : &m;
+    }
     return nullptr;
   }
   bool is_delayed(const ModelMessage& m, Timestamp now) const { return !m.came && m.sent + delay > now; }
@@ -46,13 +49,10 @@ struct ModelQueue {
     std::vector<std::string> taken;
     std::string in_hand;
     while (taken.size() < max) {
-      std::set<std::string> locked;
-      for (const ModelMessage& m : messages)
-        if (m.leased_until > now) locked.insert(m.group);
-      ModelMessage* next = in_hand.empty() ? nullptr : head(in_hand, now);
-      for (ModelMessage& m : messages) {
+      ModelMessage* next = in_hand.empty() ? nullptr : head(in_hand, now, taken);
+      for (const ModelMessage& m : messages) {
         if (next != nullptr) break;
-        if (!locked.contains(m.group)) next = head(m.group, now);
+        next = head(m.group, now, taken);
       }
       if (next == nullptr) break;
       if (dead_letter_queue != nullptr && next->count >= kMaxReceives) {

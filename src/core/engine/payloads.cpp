@@ -1,9 +1,11 @@
 #include "core/engine/payloads.h"
 
+#include <algorithm>
 #include <cstring>
 #include <new>
 
 #include "base/assert.h"
+#include "base/prefetch.h"
 
 namespace fanfare::engine {
 PayloadStore::~PayloadStore() {
@@ -40,6 +42,22 @@ std::string_view PayloadStore::content(std::uint32_t index) const {
   Resident* resident = payloads_[index].resident;
   if (resident == nullptr) return {};
   return {resident->data(), resident->bytes};
+}
+
+void PayloadStore::prefetch_content(std::uint32_t index, std::size_t bytes_most) const {
+  constexpr std::size_t kLine = 64;
+  const Payload& payload = payloads_[index];
+  if (payload.resident == nullptr) return;
+  const auto* bytes = reinterpret_cast<const char*>(payload.resident);
+  const std::size_t end = sizeof(Resident) + std::min<std::size_t>(payload.bytes, bytes_most);
+  for (std::size_t at = 0; at < end; at += kLine) fanfare::prefetch(bytes + at);
+}
+
+void PayloadStore::prefetch_neighbours(std::uint32_t index) const {
+  const Resident* resident = payloads_[index].resident;
+  if (resident == nullptr) return;
+  fanfare::prefetch(resident->previous);
+  fanfare::prefetch(resident->next);
 }
 
 void PayloadStore::move(std::uint32_t index, LogPosition position) {

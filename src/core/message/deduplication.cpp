@@ -41,33 +41,32 @@ DeduplicationWindow::Key DeduplicationWindow::key_of(std::string_view scope, std
 }
 
 const DeduplicationWindow::Accepted* DeduplicationWindow::find(const Key& key, Timestamp now) const {
-  const auto found = accepted_.find(key);
-  return found == accepted_.end() || !is_known(found->second.at, now) ? nullptr : &found->second;
+  const auto number = number_of(key);
+  return number && is_known(at(*number).accepted.at, now) ? &at(*number).accepted : nullptr;
 }
 
 void DeduplicationWindow::insert(const Key& key, const Accepted& accepted) {
-  const auto [entry, fresh] = accepted_.emplace(key, accepted);
-  if (!fresh) {
-    if (is_known(entry->second.at, accepted.at)) return;
-    entry->second = accepted;
+  if (const auto number = number_of(key)) {
+    if (is_known(at(*number).accepted.at, accepted.at)) return;
+    numbers_.erase(hash_of(key), *number);
   }
-  order_.push_back({key, accepted.at});
+  numbers_.insert(hash_of(key), number_at(known_.size()));
+  known_.push_back({key, accepted});
 }
 
 bool DeduplicationWindow::forget_old(Timestamp now, std::size_t budget) {
-  for (; !order_.empty() && !is_known(order_.front().at, now); --budget) {
+  for (; !known_.empty() && !is_known(known_.front().accepted.at, now); --budget) {
     if (budget == 0) return true;
-    const Place& oldest = order_.front();
-    const auto entry = accepted_.find(oldest.key);
-    if (entry->second.at == oldest.at) accepted_.erase(entry);
-    order_.pop_front();
+    numbers_.erase(hash_of(known_.front().key), first_);  // unless its key was accepted again
+    known_.pop_front();
+    ++first_;
   }
   return false;
 }
 
 std::optional<Timestamp> DeduplicationWindow::next_to_forget() const {
-  if (order_.empty()) return std::nullopt;
-  return order_.front().at + kDeduplicationInterval;
+  if (known_.empty()) return std::nullopt;
+  return known_.front().accepted.at + kDeduplicationInterval;
 }
 
 }  // namespace fanfare::message

@@ -2,7 +2,7 @@
 //
 // Rule 1: an id stays known for exactly five minutes after it was accepted, whatever happens to its message. find() and
 //         for_each() go by the time; forgetting only gives memory back, in slices.
-// Rule 2: ids are kept as 128-bit hashes: about 100 bytes an id, whatever its length. Two different ids of one window meet
+// Rule 2: ids are kept as 128-bit hashes: about 65 bytes an id, whatever its length. Two different ids of one window meet
 //         with a probability of less than one in 10^20 for a million of them.
 #pragma once
 
@@ -10,10 +10,10 @@
 #include <deque>
 #include <optional>
 #include <string_view>
-#include <unordered_map>
 
 #include "base/ids.h"
 #include "base/time.h"
+#include "core/message/number_table.h"
 
 namespace fanfare::message {
 
@@ -37,6 +37,8 @@ class DeduplicationWindow {
 
   /// The one that was accepted less than five minutes before `now`; null pointer if this id is new.
   [[nodiscard]] const Accepted* find(const Key& key, Timestamp now) const;
+  /// find() or insert() with this key comes soon.
+  void prefetch(const Key& key) const { numbers_.prefetch(hash_of(key)); }
   /// Known from now on, unless this key is known already. `at` is not before that of earlier calls.
   void insert(const Key& key, const Accepted& accepted);
   /// Gives the memory of at most `budget` old ids back; whether more of them are old.
@@ -44,29 +46,34 @@ class DeduplicationWindow {
   /// When forget_old() will have something to do; nullopt if nothing is kept.
   [[nodiscard]] std::optional<Timestamp> next_to_forget() const;
   /// Ids that are kept, the old ones that are not forgotten yet included.
-  [[nodiscard]] std::size_t size() const { return order_.size(); }
+  [[nodiscard]] std::size_t size() const { return known_.size(); }
 
-  /// Calls visit(key, accepted) for what is known at `now`, in the order in which it was accepted.
+  /// Calls visit(key, accepted) for what is known at `now`, in the order in which it was accepted. `now` is not
+  /// before the newest: then one whose id came again, which it could when it was five minutes old, is not known.
   template <class Visit>
   void for_each(Timestamp now, Visit&& visit) const {
-    for (const Place& place : order_) {
-      const auto found = accepted_.find(place.key);
-      if (found->second.at == place.at && is_known(place.at, now)) visit(place.key, found->second);
-    }
+    for (const Known& one : known_)
+      if (is_known(one.accepted.at, now)) visit(one.key, one.accepted);
   }
 
  private:
-  struct Hash {
-    std::size_t operator()(const Key& key) const { return static_cast<std::size_t>(key.low); }
-  };
-  struct Place {
+  struct Known {
     Key key;
-    Timestamp at{};  ///< older than that of the key's entry: it was accepted again since
+    Accepted accepted;
   };
   static bool is_known(Timestamp at, Timestamp now) { return at + kDeduplicationInterval > now; }
+  static std::uint32_t hash_of(const Key& key) { return static_cast<std::uint32_t>(key.low >> 32); }
+  // Numbers count all that was ever accepted, modulo 2^32.
+  [[nodiscard]] std::uint32_t number_at(std::size_t index) const { return first_ + static_cast<std::uint32_t>(index); }
+  [[nodiscard]] const Known& at(std::uint32_t number) const { return known_[number - first_]; }
+  /// Of the last one that was accepted with this key.
+  [[nodiscard]] std::optional<std::uint32_t> number_of(const Key& key) const {
+    return numbers_.find(hash_of(key), [&](std::uint32_t number) { return at(number).key == key; });
+  }
 
-  std::unordered_map<Key, Accepted, Hash> accepted_;
-  std::deque<Place> order_;
+  std::deque<Known> known_;  // in the order of acceptance; also those whose key was accepted again since
+  std::uint32_t first_ = 0;  // number of the first
+  NumberTable numbers_;      // of the last one of each key
 };
 
 }  // namespace fanfare::message

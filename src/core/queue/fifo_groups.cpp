@@ -8,7 +8,7 @@ namespace fanfare::queue {
 
 void FifoGroups::leave(std::uint32_t number) const {
   const Group& group = groups_[number];
-  FANFARE_ASSERT(group.head == kNone && group.in_flight == 0 && group.place == kNone);
+  FANFARE_ASSERT(group.head == kNone && group.first_in_flight == kNone && group.place == kNone);
 }
 
 void FifoGroups::insert(Slab<Entry>& entries, std::uint32_t slot) {
@@ -36,34 +36,43 @@ void FifoGroups::erase(Slab<Entry>& entries, std::uint32_t slot) {
   update(entries, entry.group);
 }
 
-void FifoGroups::lock(const Slab<Entry>& entries, std::uint32_t number) {
-  if (groups_[number].in_flight++ > 0) return;
-  ++locked_;
-  update(entries, number);
+void FifoGroups::lock(Slab<Entry>& entries, std::uint32_t slot) {
+  Entry& entry = entries[slot];
+  Group& group = groups_[entry.group];
+  if (group.first_in_flight == kNone) ++locked_;
+  std::uint32_t* link = &group.first_in_flight;
+  while (*link != kNone && entries[*link].sequence < entry.sequence) link = &entries[*link].link_b;
+  entry.link_b = *link;
+  *link = slot;
+  update(entries, entry.group);
 }
 
-void FifoGroups::unlock(const Slab<Entry>& entries, std::uint32_t number) {
-  FANFARE_ASSERT(groups_[number].in_flight > 0);
-  if (--groups_[number].in_flight > 0) return;
-  --locked_;
-  update(entries, number);
+void FifoGroups::unlock(Slab<Entry>& entries, std::uint32_t slot) {
+  const Entry& entry = entries[slot];
+  Group& group = groups_[entry.group];
+  std::uint32_t* link = &group.first_in_flight;
+  while (*link != slot) link = &entries[*link].link_b;
+  *link = entry.link_b;
+  if (group.first_in_flight == kNone) --locked_;
+  update(entries, entry.group);
 }
 
-std::uint32_t FifoGroups::first_ready(std::uint32_t group_in_hand) const {
-  if (group_in_hand != 0 && groups_[group_in_hand].head != kNone) return groups_[group_in_hand].head;
+std::uint32_t FifoGroups::first_ready(const Slab<Entry>& entries, const Entry* in_hand) const {
+  // What this receive took of the group are the first in flight: the next one behind `in_hand` is another's.
+  if (in_hand != nullptr && may_give(entries, groups_[in_hand->group], in_hand->link_b)) return groups_[in_hand->group].head;
   return available_.empty() ? kNone : groups_[available_.top().slot].head;
 }
 
 void FifoGroups::update(const Slab<Entry>& entries, std::uint32_t number) {
   Group& group = groups_[number];
   const auto place = [this](std::uint32_t slot, std::uint32_t position) { groups_[slot].place = position; };
-  const bool may_give = group.in_flight == 0 && group.head != kNone;
+  const bool gives = may_give(entries, group, group.first_in_flight);
   if (group.place != kNone) {
-    if (may_give && available_.at(group.place).key == entries[group.head].sequence.value) return;
+    if (gives && available_.at(group.place).key == entries[group.head].sequence.value) return;
     const std::uint32_t position = std::exchange(group.place, kNone);
     available_.erase(position, place);
   }
-  if (may_give) available_.push(entries[group.head].sequence.value, number, place);
+  if (gives) available_.push(entries[group.head].sequence.value, number, place);
 }
 
 }  // namespace fanfare::queue

@@ -2,7 +2,8 @@
 //
 // Rule 1: a group's visible messages stand in the order of their sequence numbers; one that comes back from a lease stands
 //         where it was.
-// Rule 2: while a message of a group is in flight, the group gives nothing, but to the receive that took it.
+// Rule 2: what stands behind a message in flight is not given, but to the receive that took that message. What stands before
+//         all that are in flight is: so it is when the first of several comes back alone. [quirk: first-of-a-group-again]
 // Rule 3: among the groups that may give, the one with the oldest message does.
 #pragma once
 
@@ -26,13 +27,13 @@ class FifoGroups {
   /// A visible entry is put into its group's row, or taken out.
   void insert(Slab<Entry>& entries, std::uint32_t slot);
   void erase(Slab<Entry>& entries, std::uint32_t slot);
-  /// A message of the group is in flight from now on / no longer.
-  void lock(const Slab<Entry>& entries, std::uint32_t group);
-  void unlock(const Slab<Entry>& entries, std::uint32_t group);
+  /// An entry, which is in no row, is in flight from now on / no longer. Meanwhile its link_b is the group's.
+  void lock(Slab<Entry>& entries, std::uint32_t slot);
+  void unlock(Slab<Entry>& entries, std::uint32_t slot);
 
-  /// The slot of the next message: of the group in hand if it has one (0: none in hand), else of the group with the oldest
-  /// message among those that are not locked. kNone if there is none.
-  [[nodiscard]] std::uint32_t first_ready(std::uint32_t group_in_hand) const;
+  /// The slot of the next message: of the same group if one may follow `in_hand`, the entry that this receive took last (null
+  /// pointer: none); else of the group with the oldest message among those that may give. kNone if there is none.
+  [[nodiscard]] std::uint32_t first_ready(const Slab<Entry>& entries, const Entry* in_hand) const;
   /// Groups with messages in flight. [SQS CloudWatch metrics]
   [[nodiscard]] std::size_t locked() const { return locked_; }
 
@@ -41,9 +42,13 @@ class FifoGroups {
   struct Group {
     std::uint32_t head = kNone;       // visible entries
     std::uint32_t tail = kNone;
-    std::uint32_t in_flight = 0;
-    std::uint32_t place = kNone;      // in available_; kNone: not there
+    std::uint32_t first_in_flight = kNone;  // in the order of their sequence numbers, linked by link_b; few: one receive's
+    std::uint32_t place = kNone;            // in available_; kNone: not there
   };
+  // Whether the group's first visible message stands before `in_flight` (kNone: nothing does).
+  [[nodiscard]] static bool may_give(const Slab<Entry>& entries, const Group& group, std::uint32_t in_flight) {
+    return group.head != kNone && (in_flight == kNone || entries[group.head].sequence < entries[in_flight].sequence);
+  }
 
   // Brings available_ in line with what the group has become.
   void update(const Slab<Entry>& entries, std::uint32_t group);

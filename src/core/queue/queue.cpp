@@ -39,9 +39,13 @@ std::optional<Timestamp> Queue::oldest_sent() const {
 }
 
 std::optional<Timestamp> Queue::earliest_sent() const {
-  std::optional<Timestamp> earliest = oldest_sent();
-  if (earliest && !early_.empty()) earliest = std::min(*earliest, timestamp_from_unix_ms(early_.front().sent_ms));
-  return earliest;
+  if (entries_.size() == 0) return std::nullopt;
+  if (!earliest_is_known_) {
+    earliest_ = *oldest_sent();
+    if (!early_.empty()) earliest_ = std::min(earliest_, timestamp_from_unix_ms(early_.front().sent_ms));
+    earliest_is_known_ = true;
+  }
+  return earliest_;
 }
 
 std::optional<Timestamp> Queue::next_visible() const {
@@ -65,9 +69,9 @@ std::optional<Timestamp> Queue::next_change(RetentionPeriod retention) const {
   return next;
 }
 
-const Entry* Queue::first_ready(std::uint32_t group_in_hand) const {
+const Entry* Queue::first_ready(const Entry* in_hand) const {
   if (groups_ != nullptr) {
-    const std::uint32_t slot = groups_->first_ready(group_in_hand);
+    const std::uint32_t slot = groups_->first_ready(entries_, in_hand);
     return slot == kNone ? nullptr : &entries_[slot];
   }
   if (tenants_ == nullptr) return waiting_.empty() ? nullptr : &entries_[waiting_.first(entries_)];
@@ -237,9 +241,8 @@ void Queue::enter_group(std::uint32_t slot, std::string_view group) {
 }
 
 void Queue::restore_noisy(std::string_view group) {
-  for_each_group([&](std::uint32_t number, std::string_view name) {
-    if (name == group && tenants_ != nullptr) tenants_->restore_noisy(entries_, number);
-  });
+  const std::uint32_t number = names_.number_of(group);
+  if (number != 0 && tenants_ != nullptr) tenants_->restore_noisy(entries_, number);
 }
 
 void Queue::restore(const Entry& entry, std::uint64_t rank, std::string_view group) {
@@ -282,7 +285,7 @@ void Queue::hide(std::uint32_t slot, EntryState state, Timestamp until) {
   hidden_.push(unix_ms(entry.hidden_until()), slot, place());
   if (state != EntryState::Leased || entry.group == 0) return;
   if (groups_ != nullptr) {
-    groups_->lock(entries_, entry.group);
+    groups_->lock(entries_, slot);
   } else {
     tenants_->lease(entries_, entry.group, counts_.in_flight);
   }
@@ -320,7 +323,7 @@ void Queue::leave_state(std::uint32_t slot) {
       --counts_.in_flight;
       hidden_.erase(entry.link_a, place());
       if (entry.group == 0) return;
-      return groups_ != nullptr ? groups_->unlock(entries_, entry.group) : tenants_->unlease(entries_, entry.group);
+      return groups_ != nullptr ? groups_->unlock(entries_, slot) : tenants_->unlease(entries_, entry.group);
     case EntryState::Delayed:
       --counts_.delayed;
       if (groups_ != nullptr) return delayed_.unlink(entries_, entry);
@@ -336,10 +339,12 @@ Entry Queue::take_out(std::uint32_t slot) {
   entries_.free(slot);
   if (entry.group != 0 && names_.leave(entry.group) && groups_ != nullptr) groups_->leave(entry.group);
   if (!early_.empty()) drop_stale_early();
+  if (entry.sent_at <= earliest_) earliest_is_known_ = false;
   return entry;
 }
 
 void Queue::note_retention(const Entry& entry) {
+  earliest_ = std::min(earliest_, entry.sent_at);  // if it is known; else nobody looks at it
   const std::int64_t sent_ms = unix_ms(entry.sent_at);
   if (sent_ms >= latest_sent_ms_) {
     latest_sent_ms_ = sent_ms;

@@ -104,8 +104,12 @@ class Queue {
 
   [[nodiscard]] const Counts& counts() const { return counts_; }
   [[nodiscard]] std::size_t size() const { return entries_.size(); }
-  /// Null pointer if there is no such message. Valid until the next apply() or advance().
+  /// Null pointer if there is no such message. Valid as long as the message is here.
   [[nodiscard]] const Entry* find(SequenceNumber sequence) const;
+  /// A message's entry will be needed soon; nothing if there is none.
+  void prefetch(SequenceNumber sequence) const {
+    if (const std::uint32_t slot = index_.find(sequence); slot != SequenceIndex::kNone) entries_.prefetch(slot);
+  }
   /// Of the oldest message by arrival; nullopt if empty.
   [[nodiscard]] std::optional<Timestamp> oldest_sent() const;
   /// When advance() will have something to do; nullopt: never. Exact.
@@ -114,8 +118,9 @@ class Queue {
   [[nodiscard]] std::optional<Timestamp> next_visible() const;
 
   /// The message that a receive takes next; null pointer if none is visible. advance() has been called for this time.
-  /// `group_in_hand`: the group of the messages that this receive has taken already (FIFO), 0 for the first.
-  [[nodiscard]] const Entry* first_ready(std::uint32_t group_in_hand = 0) const;
+  /// `in_hand`: the message that this receive took last and still holds; null pointer for the first. FIFO queues go on with
+  /// its group.
+  [[nodiscard]] const Entry* first_ready(const Entry* in_hand = nullptr) const;
   [[nodiscard]] bool fifo() const { return groups_ != nullptr; }
   /// The name of the entry's group; empty: none.
   [[nodiscard]] std::string_view group_of(const Entry& entry) const {
@@ -136,6 +141,7 @@ class Queue {
                                                                              Timestamp now) const {
     return deduplication_.find(key, now);
   }
+  void prefetch(const message::DeduplicationWindow::Key& key) const { deduplication_.prefetch(key); }
   [[nodiscard]] const message::DeduplicationWindow& deduplication() const { return deduplication_; }
   /// Whether a delete with this handle removes the message. False also for a message that is gone, and for an outdated
   /// handle: one of an earlier delivery than the last. A handle of a delivery that this state does not know, made before
@@ -227,6 +233,9 @@ class Queue {
   };
   std::vector<Early> early_;
   std::int64_t latest_sent_ms_ = INT64_MIN;
+  // What earliest_sent() found, as long as it holds: each command asks for it.
+  mutable Timestamp earliest_{};
+  mutable bool earliest_is_known_ = false;
 
   // FIFO queues only: instead of the list and the heap of visible entries.
   std::unique_ptr<FifoGroups> groups_;

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "base/assert.h"
+#include "base/prefetch.h"
 
 namespace fanfare::queue {
 
@@ -63,6 +64,13 @@ class Slab {
 
   T& operator[](std::uint32_t index) { return (*chunks_[index / kPerChunk].items)[index % kPerChunk]; }
   const T& operator[](std::uint32_t index) const { return (*chunks_[index / kPerChunk].items)[index % kPerChunk]; }
+
+  /// Begins to load the value into the processor's cache.
+  void prefetch(std::uint32_t index) const {
+    const auto* item = reinterpret_cast<const char*>(&(*this)[index]);
+    fanfare::prefetch(item);
+    fanfare::prefetch(item + sizeof(T) - 1);
+  }
 
   [[nodiscard]] std::size_t size() const { return size_; }
   /// Indices are below this.
