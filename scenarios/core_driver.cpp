@@ -188,7 +188,7 @@ topic::SubscriptionChanges subscription_changes_of(const Step& step) {
       changes.redrive_policy.emplace();
       if (text != "none")
         changes.redrive_policy->value = topic::RedrivePolicy{QueueKey{queue_key(text)}.arn()};
-    } else {
+    } else if (name != "protocol" && name != "endpoint") {
       wrong("subscriptions have no setting '" + name + "'");
     }
   }
@@ -298,6 +298,7 @@ const std::map<std::string, CoreDriver::Verb, std::less<>>& CoreDriver::verbs() 
       {"topics", &CoreDriver::list_topics},
       {"subscribe", &CoreDriver::subscribe},
       {"set_subscription", &CoreDriver::set_subscription},
+      {"confirm", &CoreDriver::confirm},
       {"unsubscribe", &CoreDriver::unsubscribe},
       {"subscriptions", &CoreDriver::subscriptions},
       {"publish", &CoreDriver::publish},
@@ -461,7 +462,7 @@ Answer CoreDriver::list_queues(const Step& step) {
 }
 Answer CoreDriver::describe(const Step& step) {
   Answer answer = ask(step, DescribeQueue{queue_key(step.words.at(0))});
-  if (step.words.size() == 1) return answer;
+  if (step.words.size() == 1 || answer.word.find('=') == std::string::npos) return answer;
   // Only the named values: `describe q visible in_flight -> visible=1 in_flight=0`
   std::string text;
   for (std::size_t i = 1; i < step.words.size(); ++i) {
@@ -598,6 +599,8 @@ Answer CoreDriver::set_topic(const Step& step) {
   topic::TopicChanges changes;
   if (const auto name = step.option("display")) changes.display_name = *name;
   if (const auto policy = step.option("policy")) changes.policy = *policy;
+  if (const auto text = step.option("fifo")) changes.fifo = *text == "true";
+  if (const auto text = step.option("content_dedup")) changes.content_based_deduplication = *text == "true";
   return ask(step, ChangeTopic{topic_key(step.words.at(0)), changes});
 }
 Answer CoreDriver::delete_topic(const Step& step) { return ask(step, DeleteTopic{topic_key(step.words.at(0))}); }
@@ -606,8 +609,9 @@ Answer CoreDriver::list_topics(const Step& step) {
   return ask(step, ListTopics{account_of(step), kRegion, after, static_cast<std::size_t>(number_of(step.option("limit").value_or("100")))});
 }
 Answer CoreDriver::subscribe(const Step& step) {
-  const std::string endpoint = queue_arn(step.words.at(1));
+  const std::string endpoint = step.option("endpoint").value_or(queue_arn(step.words.at(1)));
   Subscribe request;
+  if (const auto protocol = step.option("protocol")) request.protocol = topic::parse_delivery_protocol(*protocol).value();
   request.topic = topic_key(step.words.at(0));
   request.endpoint = endpoint;
   request.attributes = subscription_changes_of(step);
@@ -619,9 +623,12 @@ Answer CoreDriver::subscribe(const Step& step) {
 Answer CoreDriver::set_subscription(const Step& step) {
   return ask(step, ChangeSubscription{subscription_key(step), subscription_changes_of(step)});
 }
+Answer CoreDriver::confirm(const Step& step) {
+  return ask(step, ConfirmSubscription{topic_key(step.words.at(0)), step.words.at(1), false});
+}
 Answer CoreDriver::unsubscribe(const Step& step) {
   Answer answer = ask(step, Unsubscribe{subscription_key(step)});
-  subscriptions_.erase(step.words.at(0) + " " + step.words.at(1));
+  if (answer.word == "ok") subscriptions_.erase(step.words.at(0) + " " + step.words.at(1));
   return answer;
 }
 Answer CoreDriver::subscriptions(const Step& step) {

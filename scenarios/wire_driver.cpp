@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "wire/digest/digest.h"
 #include "wire/digest/encoding.h"
 #include "wire_errors.h"
 #include "words.h"
@@ -110,6 +111,15 @@ void add_fifo_members(std::vector<json::Member>& out, const Step& step, const st
   if (const auto id = step.option("dedup")) out.push_back({"MessageDeduplicationId", text(*id == "body" ? body : *id)});
 }
 
+std::string topic_attribute(const std::string& option) {
+  if (option == "display") return "DisplayName";
+  if (option == "policy") return "Policy";
+  if (option == "fifo") return "FifoTopic";
+  if (option == "content_dedup") return "ContentBasedDeduplication";
+  if (option == "throughput_scope") return "FifoThroughputScope";
+  return option;
+}
+
 /// {"raw", "true"} -> RawMessageDelivery
 std::vector<std::pair<std::string, std::string>> subscription_attributes(const Step& step) {
   std::vector<std::pair<std::string, std::string>> out;
@@ -124,8 +134,7 @@ std::vector<std::pair<std::string, std::string>> subscription_attributes(const S
       out.emplace_back("RedrivePolicy", value == "none"
                                             ? std::string{}
                                             : fmt::format(R"({{"deadLetterTargetArn":"{}"}})", queue_arn(value)));
-    else
-      out.emplace_back(name, value);
+    else if (name != "protocol" && name != "endpoint") out.emplace_back(name, value);
   }
   // The scope decides how a policy is read: it goes first, as SDKs send both at once and consoles in this order.
   std::ranges::stable_sort(out, std::ranges::greater{},
@@ -145,6 +154,40 @@ std::string moved_text(const Element& task) {
     state += ":" + reason;
   return fmt::format("{}:{}/{}", state, task.get("ApproximateNumberOfMessagesMoved"),
                      task.get("ApproximateNumberOfMessagesToMove"));
+}
+
+void append_counted(std::string& out, std::string_view bytes) {
+  for (int shift = 24; shift >= 0; shift -= 8) out += static_cast<char>(bytes.size() >> shift & 0xff);
+  out += bytes;
+}
+
+std::string md5_hex(std::string_view bytes) {
+  return wire::digest::hex(wire::digest::bytes_of(wire::digest::md5(bytes)));
+}
+
+/// The digest that SDKs compute of message attributes, by their names' order; empty if there are none. [SQS message
+/// metadata]
+std::string attributes_md5(std::vector<TypedValue> attributes) {
+  if (attributes.empty()) return {};
+  std::ranges::sort(attributes, {}, &TypedValue::name);
+  std::string bytes;
+  for (const TypedValue& one : attributes) {
+    append_counted(bytes, one.name);
+    append_counted(bytes, one.type);
+    const bool binary = one.type.starts_with("Binary");
+    bytes += binary ? '\2' : '\1';
+    append_counted(bytes, binary ? wire::digest::decode_base64(one.value).value() : one.value);
+  }
+  return md5_hex(bytes);
+}
+
+/// An SDK refuses an answer with other digests than its own: so do scenarios.
+void check_digests(std::string_view given_body, std::string_view given_attributes, std::string_view body,
+                   const std::vector<TypedValue>& attributes) {
+  if (given_body != md5_hex(body))
+    wrong(fmt::format("the digest of the body '{}' is {}", shown_body(body), given_body));
+  if (given_attributes != attributes_md5(attributes))
+    wrong(fmt::format("the digest of the attributes of '{}' is '{}'", shown_body(body), given_attributes));
 }
 
 std::string joined(const std::vector<std::string>& words) {
@@ -200,6 +243,7 @@ const std::map<std::string, WireDriver::Verb, std::less<>>& WireDriver::verbs() 
       {"topics", &WireDriver::list_topics},
       {"subscribe", &WireDriver::subscribe},
       {"set_subscription", &WireDriver::set_subscription},
+      {"confirm", &WireDriver::confirm},
       {"unsubscribe", &WireDriver::unsubscribe},
       {"subscriptions", &WireDriver::subscriptions},
       {"publish", &WireDriver::publish},
@@ -293,7 +337,7 @@ Answer WireDriver::simple(const Step& step, std::string_view service, std::strin
 }
 
 Answer WireDriver::batch(const Step& step, std::string_view service, const std::string& action, Members members,
-                         std::size_t entries) {
+                         std::size_t entries, const std::function<void(const Element&)>& look) {
   const WireAnswer answer = call(step, service, action, std::move(members));
   if (answer.status != 200) return failure(service, answer);
   // SNS wraps its lists.
@@ -301,8 +345,10 @@ Answer WireDriver::batch(const Step& step, std::string_view service, const std::
   const Element* const failed = answer.result.find("Failed");
   std::map<std::string, std::string> words;
   for (const Element* one :
-       successful != nullptr ? successful->all("member") : answer.result.all(action + "ResultEntry"))
+       successful != nullptr ? successful->all("member") : answer.result.all(action + "ResultEntry")) {
     words.emplace(one->get("Id"), "ok");
+    if (look) look(*one);
+  }
   for (const Element* one : failed != nullptr ? failed->all("member") : answer.result.all("BatchResultErrorEntry"))
     words.emplace(one->get("Id"), name_of_error(service, one->get("Code"), one->get("Message")));
   std::vector<std::string> in_order;
@@ -474,7 +520,11 @@ Answer WireDriver::send(const Step& step) {
   if (const auto delay = step.option("delay")) members.push_back({"DelaySeconds", number(seconds_of(*delay))});
   add_fifo_members(members, step, body);
   add_message_attributes(members, step);
-  return simple(step, "sqs", "SendMessage", std::move(members));
+  const WireAnswer answer = call(step, "sqs", "SendMessage", std::move(members));
+  if (answer.status != 200) return failure("sqs", answer);
+  check_digests(answer.result.get("MD5OfMessageBody"), answer.result.get("MD5OfMessageAttributes"), body,
+                message_attributes_of(step));
+  return {"ok", {}};
 }
 Answer WireDriver::send_batch(const Step& step) {
   std::vector<json::Value> entries;
@@ -489,7 +539,13 @@ Answer WireDriver::send_batch(const Step& step) {
   }
   const std::size_t count = entries.size();
   return batch(step, "sqs", "SendMessageBatch",
-               {queue_member(step), {"Entries", json::Value::array(std::move(entries))}}, count);
+               {queue_member(step), {"Entries", json::Value::array(std::move(entries))}}, count,
+               [&](const Element& sent) {
+                 const auto entry =
+                     static_cast<std::size_t>(number_of(sent.get("Id").substr(std::string_view("entry-").size())));
+                 check_digests(sent.get("MD5OfMessageBody"), sent.get("MD5OfMessageAttributes"),
+                               body_of(step, entry + 1), message_attributes_of(step));
+               });
 }
 
 Answer WireDriver::receive(const Step& step) {
@@ -514,23 +570,33 @@ Answer WireDriver::receive(const Step& step) {
 Answer WireDriver::received(const WireAnswer& answer) {
   if (answer.status != 200) return failure("sqs", answer);
   Answer out;
+  std::string sequence;
   for (const Element* message : answer.result.all("Message")) {
-    std::string body = message->get("Body");
+    const std::string body = message->get("Body");
+    std::string shown = shown_body(body);
     if (const auto document = json::parse(body);
         document && document->find_string("Type") == kEnvelope && document->find("TopicArn") != nullptr)
-      body = "envelope:" + shown_body(document->find_string("Message").value_or("?"));
-    else
-      body = shown_body(body);
-    out.deliveries.push_back({std::move(body), std::to_string(received_.size())});
+      shown = "envelope:" + shown_body(document->find_string("Message").value_or("?"));
+    out.deliveries.push_back({std::move(shown), std::to_string(received_.size())});
     Received& one = received_.emplace_back();
     one.handle = message->get("ReceiptHandle");
     one.attributes = message->pairs("Attribute", "Name", "Value");
+    std::vector<TypedValue> attributes;
     for (const Element* attribute : message->all("MessageAttribute")) {
       const Element* const value = attribute->find("Value");
+      TypedValue& typed = attributes.emplace_back(TypedValue{attribute->get("Name"), value->get("DataType"),
+                                                             value->get("StringValue") + value->get("BinaryValue")});
       one.message_attributes +=
-          fmt::format("{}{}:{}:{}", one.message_attributes.empty() ? "" : ",", attribute->get("Name"),
-                      value->get("DataType"), value->get("StringValue") + value->get("BinaryValue"));
+          fmt::format("{}{}:{}:{}", one.message_attributes.empty() ? "" : ",", typed.name, typed.type, typed.value);
     }
+    check_digests(message->get("MD5OfBody"), message->get("MD5OfMessageAttributes"), body, attributes);
+    // One receive of a FIFO queue gives each group in the order of its sequence numbers; groups are whole.
+    const std::string group = one.attributes["MessageGroupId"];
+    const std::string number = one.attributes["SequenceNumber"];
+    if (!number.empty() && number.size() != 20) wrong("a sequence number has 20 digits, not " + number);
+    if (!number.empty() && sequence.starts_with(group + "/") && sequence >= group + "/" + number)
+      wrong("sequence numbers of group " + group + " run back");
+    sequence = group + "/" + number;
   }
   if (out.deliveries.empty()) out.word = "nothing";
   return out;
@@ -595,20 +661,8 @@ Answer WireDriver::restart(const Step& step) {
 
 Answer WireDriver::topic(const Step& step) {
   Members attributes;
-  for (const auto& [name, value] : step.options) {
-    if (name == "display")
-      attributes.push_back({"DisplayName", text(value)});
-    else if (name == "fifo")
-      attributes.push_back({"FifoTopic", text(value)});
-    else if (name == "content_dedup")
-      attributes.push_back({"ContentBasedDeduplication", text(value)});
-    else if (name == "throughput_scope")
-      attributes.push_back({"FifoThroughputScope", text(value)});
-    else if (name == "policy")
-      attributes.push_back({"Policy", text(value)});
-    else if (!name.starts_with("tag."))
-      attributes.push_back({name, text(value)});
-  }
+  for (const auto& [name, value] : step.options)
+    if (!name.starts_with("tag.")) attributes.push_back({topic_attribute(name), text(value)});
   Members members{{"Name", text(topic_key(step.words.at(0)).name)}};
   if (!attributes.empty()) members.push_back({"Attributes", object(std::move(attributes))});
   if (auto tags = tag_list(step); tags.size() != 0) members.push_back({"Tags", std::move(tags)});
@@ -616,9 +670,9 @@ Answer WireDriver::topic(const Step& step) {
 }
 Answer WireDriver::set_topic(const Step& step) {
   for (const auto& [name, value] : step.options) {
-    const std::string attribute = name == "display" ? "DisplayName" : name == "policy" ? "Policy" : name;
-    Answer answer = simple(step, "sns", "SetTopicAttributes",
-                           {topic_member(step), {"AttributeName", text(attribute)}, {"AttributeValue", text(value)}});
+    Answer answer =
+        simple(step, "sns", "SetTopicAttributes",
+               {topic_member(step), {"AttributeName", text(topic_attribute(name))}, {"AttributeValue", text(value)}});
     if (answer.word != "ok") return answer;
   }
   return {"ok", {}};
@@ -634,8 +688,8 @@ Answer WireDriver::list_topics(const Step& step) {
 }
 Answer WireDriver::subscribe(const Step& step) {
   Members members{topic_member(step),
-                  {"Protocol", text("sqs")},
-                  {"Endpoint", text(queue_arn(step.words.at(1)))},
+                  {"Protocol", text(step.option("protocol").value_or("sqs"))},
+                  {"Endpoint", text(step.option("endpoint").value_or(queue_arn(step.words.at(1))))},
                   {"ReturnSubscriptionArn", text("true")}};
   Members attributes;
   for (auto& [name, value] : subscription_attributes(step)) attributes.push_back({name, text(value)});
@@ -659,6 +713,9 @@ Answer WireDriver::set_subscription(const Step& step) {
     if (answer.word != "ok") return answer;
   }
   return {"ok", {}};
+}
+Answer WireDriver::confirm(const Step& step) {
+  return simple(step, "sns", "ConfirmSubscription", {topic_member(step), {"Token", text(step.words.at(1))}});
 }
 Answer WireDriver::unsubscribe(const Step& step) {
   return simple(step, "sns", "Unsubscribe", {{"SubscriptionArn", text(subscription_arn(step))}});

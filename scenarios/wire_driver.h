@@ -2,9 +2,9 @@
 // files.
 #pragma once
 
+#include <functional>
 #include <map>
 #include <memory>
-#include <set>
 #include <string>
 #include <vector>
 
@@ -61,6 +61,7 @@ class WireDriver final : public Driver {
   Answer list_topics(const Step& step);
   Answer subscribe(const Step& step);
   Answer set_subscription(const Step& step);
+  Answer confirm(const Step& step);
   Answer unsubscribe(const Step& step);
   Answer subscriptions(const Step& step);
   Answer publish(const Step& step);
@@ -79,8 +80,9 @@ class WireDriver final : public Driver {
   /// "ok", or the error's name.
   Answer simple(const Step& step, std::string_view service, std::string action, Members members);
   Answer failure(std::string_view service, const WireAnswer& answer);
+  /// `look` sees each entry that succeeded.
   Answer batch(const Step& step, std::string_view service, const std::string& action, Members members,
-               std::size_t entries);
+               std::size_t entries, const std::function<void(const Element&)>& look = {});
   Answer received(const WireAnswer& answer);
   std::string token_after(const Step& step, const std::string& name);
   [[nodiscard]] const std::string& handle_of(const std::string& word) const;

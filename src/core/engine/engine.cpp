@@ -241,6 +241,18 @@ bool EngineCore::refused(const Caller& caller, std::string_view action, const To
   return true;
 }
 
+// Whose subscription it is may do with it what its own policies allow, also on another account's topic; everybody else is refused
+// unless the topic is theirs. [SNS SetSubscriptionAttributes, Unsubscribe]
+bool EngineCore::refused(const Caller& caller, std::string_view action, const SubscriptionState& subscription) {
+  const TopicState& topic = *topics_[subscription.topic.number];
+  if (caller.principal.account != subscription.owner) return refused(caller, action, topic, true);
+  const bool one_account = topic.key.account.str() == subscription.owner && topic.policy;
+  auto denied = refuses(caller, action, subscription.owner, topic.arn, one_account ? &*topic.policy : nullptr, true, &topic.tags);
+  if (!denied) return false;
+  reply(caller.id, std::move(*denied));
+  return true;
+}
+
 bool EngineCore::refused_by_numbers(const Caller& caller) {
   const bool used_up = std::max({queues_.size(), topics_.size(), subscriptions_.size()}) >= kNumbersMax;
   if (used_up) reply(caller.id, Unavailable::StorageFull);

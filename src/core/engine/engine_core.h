@@ -137,6 +137,7 @@ class EngineCore {
   [[nodiscard]] std::string why_not_delivered(const TopicState& topic, const QueueState& queue) const;
   [[nodiscard]] bool refused(const Caller& caller, std::string_view action, const QueueState& queue, bool owner_only = false);
   [[nodiscard]] bool refused(const Caller& caller, std::string_view action, const TopicState& topic, bool owner_only = false);
+  [[nodiscard]] bool refused(const Caller& caller, std::string_view action, const SubscriptionState& subscription);
   [[nodiscard]] bool refused_by_storage(const Caller& caller);
   /// Queues, topics and subscriptions that one journal can number in its life, the deleted ones included. A snapshot that
   /// names more is damaged.

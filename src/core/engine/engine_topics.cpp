@@ -252,9 +252,8 @@ void EngineCore::run(const Caller& caller, const Unsubscribe& command) {
   if (subscription == nullptr) return reply(caller.id, Done{});
   // The owner of the subscription may leave, and the owner of the topic may send away; and whoever has the URL of a message,
   // unless the confirmation asked for a signature. [SNS ConfirmSubscription AuthenticateOnUnsubscribe]
-  const TopicState& topic = *topics_[subscription->topic.number];
   const bool by_url = caller.principal.kind == policy::Principal::Kind::Anonymous && !subscription->authenticated;
-  if (!by_url && caller.principal.account != subscription->owner && refused(caller, "sns:Unsubscribe", topic, true)) return;
+  if (!by_url && refused(caller, "sns:Unsubscribe", *subscription)) return;
   delete_outbound_queue(*subscription);
   record(SubscriptionDeletedEvent{subscription->id.number});
   reply_when_durable(caller.id, Done{});
@@ -299,7 +298,7 @@ void EngineCore::run(const Caller& caller, const DescribeSubscription& command) 
   const SubscriptionState* subscription = find_subscription(command.subscription);
   if (subscription == nullptr) return reply(caller.id, error(Code::SubscriptionDoesNotExist));
   const TopicState& topic = *topics_[subscription->topic.number];
-  if (caller.principal.account != subscription->owner && refused(caller, "sns:GetSubscriptionAttributes", topic, true)) return;
+  if (refused(caller, "sns:GetSubscriptionAttributes", *subscription)) return;
   reply(caller.id, SubscriptionDescription{summary_of(*subscription), &subscription->settings, &topic.settings, subscription->principal,
                                            subscription->authenticated});
 }
@@ -308,7 +307,7 @@ void EngineCore::run(const Caller& caller, const ChangeSubscription& command) {
   const SubscriptionState* subscription = find_subscription(command.subscription);
   if (subscription == nullptr) return reply(caller.id, error(Code::SubscriptionDoesNotExist));
   const TopicState& topic = *topics_[subscription->topic.number];
-  if (caller.principal.account != subscription->owner && refused(caller, "sns:SetSubscriptionAttributes", topic, true)) return;
+  if (refused(caller, "sns:SetSubscriptionAttributes", *subscription)) return;
   topic::SubscriptionSettings settings = topic::with_changes(subscription->settings, command.attributes);
   if (auto bad = check_subscription(topic, subscription->protocol, settings)) return reply(caller.id, std::move(*bad));
   if (refused_by_storage(caller)) return;
