@@ -23,6 +23,7 @@
 
 #include "base/assert.h"
 #include "base/marks.h"
+#include "net/name_service.h"
 #include "wire/http/headers.h"
 #include "wire/http/request.h"
 #include "wire/http/response.h"
@@ -64,17 +65,20 @@ tcp::endpoint endpoint_of(const SocketAddress& address) {
   return {asio::ip::address_v4{{bytes[0], bytes[1], bytes[2], bytes[3]}}, address.port};
 }
 
-SocketAddress address_of(const tcp::endpoint& endpoint) {
-  return SocketAddress::from_sockaddr(*endpoint.data()).value_or(SocketAddress{});
-}
+// A name that is being looked up: the timer ends with the answer or at the deadline.
+struct Lookup {
+  explicit Lookup(const asio::any_io_executor& executor) : over(executor) {}
+  asio::steady_timer over;
+  std::optional<NameService::Answer> answer;
+};
 
 // One socket with what belongs to it. Shared by the request that uses it and by handlers of its timer.
 struct Connection : std::enable_shared_from_this<Connection> {
-  explicit Connection(const asio::any_io_executor& executor) : socket(executor), resolver(executor), timer(executor) {}
+  explicit Connection(const asio::any_io_executor& executor) : socket(executor), timer(executor) {}
 
   tcp::socket socket;
   std::unique_ptr<asio::ssl::stream<tcp::socket&>> tls;
-  tcp::resolver resolver;
+  std::shared_ptr<Lookup> lookup;  // shared with the name service
   asio::steady_timer timer;
   std::string out;
   std::string buffer;
@@ -90,7 +94,7 @@ struct Connection : std::enable_shared_from_this<Connection> {
 
   void shut() {
     error_code ignored;
-    resolver.cancel();
+    if (lookup) lookup->over.cancel();
     socket.close(ignored);
   }
   void abort() {
@@ -203,7 +207,7 @@ std::string_view describe(HttpError error) {
 class HttpClient::Impl {
  public:
   Impl(asio::any_io_executor executor, HttpClientOptions options)
-      : executor_(std::move(executor)), options_(std::move(options)) {}
+      : executor_(std::move(executor)), options_(std::move(options)), names_(executor_, &resolve) {}
 
   static Awaitable<Outcome> run(std::shared_ptr<Impl> self, HttpRequest request, Instant deadline,
                                 std::optional<HttpStream> stream) {
@@ -217,6 +221,7 @@ class HttpClient::Impl {
 
   void close() {
     closed_ = true;
+    names_.close();
     close_idle();
     for (Connection* c : live_) c->abort();
     for (auto& [origin, state] : origins_)
@@ -414,11 +419,22 @@ class HttpClient::Impl {
     if (const auto ip = IpAddress::parse(origin.host)) {
       addresses.push_back({*ip, origin.port});
     } else {
-      c->arm(deadline);
-      auto [error, found] = co_await c->resolver.async_resolve(origin.host, std::to_string(origin.port), kToken);
-      c->disarm();
-      if (error) co_return failure_of(*c, error, HttpError::Resolve, fmt::format("resolving {}", origin.host), false);
-      for (const auto& each : found) addresses.push_back(address_of(each.endpoint()));
+      const auto lookup = c->lookup = std::make_shared<Lookup>(self->executor_);
+      lookup->over.expires_at(deadline);
+      const HostPort name{origin.host, origin.port};
+      const NameService::Asked asked = self->names_.lookup(name, [lookup](const NameService::Answer& answer) {
+        lookup->answer = answer;
+        lookup->over.cancel();
+      });
+      co_await lookup->over.async_wait(kToken);
+      c->lookup = nullptr;
+      const auto cancellation = co_await asio::this_coro::cancellation_state;
+      if (c->aborted || self->closed_ || cancellation.cancelled() != asio::cancellation_type::none) co_return cancelled();
+      if (!lookup->answer)
+        co_return HttpFailure{HttpError::Timeout, fmt::format("the deadline passed while resolving {}", origin.host)};
+      if (!*lookup->answer)
+        co_return HttpFailure{HttpError::Resolve, fmt::format("resolving {}: {}", origin.host, describe(lookup->answer->error()))};
+      addresses = **lookup->answer;
     }
     if (self->options_.permit) {
       std::erase_if(addresses, [&self](const SocketAddress& address) { return !self->options_.permit(address); });
@@ -644,6 +660,7 @@ class HttpClient::Impl {
 
   const asio::any_io_executor executor_;
   const HttpClientOptions options_;
+  NameService names_;
   HttpClientStatistics statistics_;
   std::unique_ptr<asio::ssl::context> tls_;
   std::string tls_problem_;

@@ -52,6 +52,7 @@ HttpDelivery::HttpDelivery(HttpDeliveryOptions options, Broker& broker, Clock& c
     : options_(std::move(options)), broker_(broker), clock_(clock), signer_(signer), target_(broker.add_target(*this)) {
   net::HttpClientOptions client;
   client.connections_per_origin = 1'024;  // the bound is that of each subscription
+  client.idle_connections = 1'024;        // a topic of many subscriptions at one server finds its connections again
   client.ca_file = options_.ca_file;
   if (!options_.any_address) {
     client.permit = [permitted = options_.permitted](const net::SocketAddress& address) {
