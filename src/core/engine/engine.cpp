@@ -4,6 +4,7 @@
 
 #include "base/assert.h"
 #include "core/engine/engine_core.h"
+#include "core/engine/record.h"
 
 namespace fanfare::engine {
 namespace {
