@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Runs many seeds of the simulator and writes the result with date, commit, machine and command.
+"""Runs many seeds of the simulator, then each canary, and writes the result with date, commit, machine and command.
 
     sim/evidence.py --build build/ci --seeds 100000 --out docs/evidence/simulation.md
 """
@@ -9,6 +9,8 @@ import re
 import subprocess
 import sys
 import time
+
+CANARIES = ["no-sync", "early-reply"]  # those of sim/run
 
 
 def main():
@@ -26,9 +28,19 @@ def main():
     seconds = time.monotonic() - begun
     summary = re.findall(r"^\d+ seeds in .*$", run.stdout, re.MULTILINE)
     failed = [line for line in run.stdout.splitlines() if re.match(r"(FAILED|seed \d+ )", line)]
+    checks = [re.split(r"\s+", line.strip()) for line in run.stdout.splitlines() if re.match(r"  (always|never) ", line)]
+    canaries = []
+    for canary in CANARIES:
+        found = subprocess.run([command[0], "--canary", canary, "--once", "--seeds", "200"], stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                               text=True, errors="replace", check=False)
+        lines = [line for line in found.stdout.splitlines() if line.startswith(("canary found", "CANARY NOT FOUND"))]
+        canaries.append((canary, found.returncode, lines[0][:160] if lines else found.stdout[-160:]))
     states = [re.split(r"\s+", line.strip()) for line in run.stdout.splitlines() if line.startswith("  sometimes ")]
     with open("/proc/cpuinfo") as cpus:
         models = [line.split(":")[1].strip() for line in cpus if line.startswith("model name")]
+    dirty = subprocess.run(["git", "-C", root, "status", "--porcelain", "src", "sim"], capture_output=True, text=True, check=True).stdout
+    if dirty:
+        commit += " with changes"
     with open(options.out, "w") as out:
         out.write("# The simulator over many seeds\n\nDate %s, commit %s, %d x %s, Linux %s. Command: `sim/fanfare_sim %s`, each seed twice "
                   "with equal traces; it took %.0f s, exit code %d.\n\n" %
@@ -36,9 +48,11 @@ def main():
         out.write("%s\n\n" % (summary[-1] if summary else "It did not come to its summary."))
         if failed:
             out.write("Seeds that failed (repeat one with `sim/fanfare_sim --seed N`):\n\n%s\n\n" % "\n".join("- `%s`" % line[:200] for line in failed[:50]))
+        out.write("Planted defects that must be found (`--canary`):\n\n%s\n\n" % "\n".join("- `%s`: `%s`" % (name, line) for name, _, line in canaries))
+        out.write("| property checked | kind | times |\n|---|---|---|\n%s\n\n" % "\n".join("| %s | %s | %s |" % (row[1], row[0], row[2]) for row in checks if len(row) >= 3))
         out.write("| state reached | times |\n|---|---|\n%s\n" % "\n".join("| %s | %s |" % (row[1], row[2]) for row in states if len(row) >= 3))
     print(summary[-1] if summary else run.stdout[-2000:])
-    return run.returncode
+    return run.returncode or max(code for _, code, _ in canaries)
 
 
 if __name__ == "__main__":
