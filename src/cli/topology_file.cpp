@@ -52,6 +52,7 @@ std::optional<std::string> describe_topology_file(const json::Value& file, const
         if (!duration) return fmt::format("queues.{}.{}: '{}' is no duration such as 30s or 5m", name, key, *text);
         attributes[attribute] = std::to_string(duration->count() / 1000);
       }
+      if (is_true(queue, "claim_check")) attributes["ClaimCheck"] = "true";
       const json::Value* dead_letters = queue.find("dlq");
       if (dead_letters == nullptr) continue;
       const std::string target = queue_arn(dead_letters_of(name));

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <set>
 
 #include "wire/digest/digest.h"
 
@@ -31,6 +32,13 @@ void Keys::add(std::string key, std::string value) {
   owned_.push_back(std::move(owned));
 }
 
+bool is_iam_name(std::string_view name, std::size_t size_max) {
+  return !name.empty() && name.size() <= size_max && std::ranges::all_of(name, [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+           std::string_view("_+=,.@-").find(c) != std::string_view::npos;
+  });
+}
+
 Result<std::unique_ptr<const Directory>, std::string> Directory::build(Parts parts) {
   auto directory = std::make_unique<Directory>();
   const auto account_of = [&](std::string_view id) -> KnownAccount& {
@@ -52,9 +60,11 @@ Result<std::unique_ptr<const Directory>, std::string> Directory::build(Parts par
   for (auto& [id, account] : directory->accounts_)
     for (const AccessKey& key : account.account.access_keys)
       if (!add_key(key, nullptr, account)) return fmt::format("access key {} stands twice", key.id);
+  std::set<std::pair<std::string, std::string>> user_names;
+  std::set<std::pair<std::string, std::string>> role_names;
   for (User& user : parts.users) {
     std::string arn = fmt::format("arn:aws:iam::{}:user{}{}", user.account, user.path, user.name);
-    if (directory->users_.contains(arn))
+    if (!user_names.emplace(user.account, user.name).second)
       return fmt::format("user {} stands twice in account {}", user.name, user.account);
     const KnownAccount& account = account_of(user.account);
     KnownUser known{std::move(user), arn, unique_id("AIDA", arn), {}};
@@ -67,13 +77,24 @@ Result<std::unique_ptr<const Directory>, std::string> Directory::build(Parts par
   }
   for (Role& role : parts.roles) {
     std::string arn = fmt::format("arn:aws:iam::{}:role{}{}", role.account, role.path, role.name);
-    if (directory->roles_.contains(arn))
+    if (!role_names.emplace(role.account, role.name).second)
       return fmt::format("role {} stands twice in account {}", role.name, role.account);
     account_of(role.account);
     KnownRole known{std::move(role), arn, unique_id("AROA", arn)};
     directory->roles_.emplace(std::move(arn), std::move(known));
   }
+  for (std::size_t i = 0; i < parts.providers.size(); ++i)
+    for (std::size_t j = 0; j < i; ++j) {
+      const Provider& one = parts.providers[i];
+      const Provider& other = parts.providers[j];
+      if (one.url == other.url && (one.account == other.account || one.account.empty() || other.account.empty()))
+        return fmt::format("provider {} stands twice", one.url);
+    }
   directory->providers_ = std::move(parts.providers);
+  for (ManagedPolicy& managed : parts.managed_policies) {
+    const auto [at, is_new] = directory->managed_policies_.emplace(std::move(managed.arn), std::move(managed.policy));
+    if (!is_new) return fmt::format("managed policy {} stands twice", at->first);
+  }
   return std::unique_ptr<const Directory>(std::move(directory));
 }
 
@@ -98,6 +119,11 @@ const Provider* Directory::find_provider(std::string_view account, std::string_v
     return one.url == url && (one.account.empty() || one.account == account);
   });
   return found == providers_.end() ? nullptr : &*found;
+}
+
+const policy::Policy* Directory::find_managed_policy(std::string_view arn) const {
+  const auto found = managed_policies_.find(arn);
+  return found == managed_policies_.end() ? nullptr : &found->second;
 }
 
 std::span<const std::vector<policy::Policy>> Directory::organisation_of(std::string_view account) const {

@@ -19,6 +19,7 @@
 
 #include "base/result.h"
 #include "policy/authorize.h"
+#include "wire/jwt/jwt.h"
 
 namespace fanfare::identity {
 
@@ -58,8 +59,18 @@ struct Provider {
   std::string account;
   std::string url;                      ///< "accounts.example.com", without https://
   std::vector<std::string> client_ids;  ///< accepted audiences; empty: any
-  std::string hs256_secret;
+  std::string hs256_secret;             ///< empty: tokens with HS256 are refused
+  wire::jwt::KeySet keys;               ///< of RS256 and its like; empty: such tokens are refused
 };
+
+/// A policy with a name of its own, for AssumeRole's PolicyArns.
+struct ManagedPolicy {
+  std::string arn;  ///< "arn:aws:iam::444455556666:policy/read-only", "arn:aws:iam::aws:policy/..."
+  policy::Policy policy;
+};
+
+/// Letters, digits and `_+=,.@-`, at most `size_max`. [IAM name requirements]
+bool is_iam_name(std::string_view name, std::size_t size_max = 64);
 
 /// "AIDA" + 17 letters and digits that follow from the text.
 std::string unique_id(std::string_view prefix, std::string_view arn);
@@ -91,8 +102,10 @@ class Directory {
     std::vector<User> users;
     std::vector<Role> roles;
     std::vector<Provider> providers;
+    std::vector<ManagedPolicy> managed_policies;
   };
-  /// Errors: a name, key id or account that stands twice: `access key AKIDEXAMPLE stands twice`.
+  /// Errors: a name, key id, account or ARN that stands twice: `access key AKIDEXAMPLE stands twice`. Names of users, and
+  /// those of roles, are each unique in an account, whatever their paths: the ARN of a session does not show the path.
   static Result<std::unique_ptr<const Directory>, std::string> build(Parts parts);
 
   struct KnownUser {
@@ -123,6 +136,8 @@ class Directory {
   /// Null if the file says nothing of this account.
   [[nodiscard]] const KnownAccount* find_account(std::string_view id) const;
   [[nodiscard]] const Provider* find_provider(std::string_view account, std::string_view url) const;
+  /// Null if the file has none of this ARN.
+  [[nodiscard]] const policy::Policy* find_managed_policy(std::string_view arn) const;
   [[nodiscard]] std::size_t size() const { return users_.size() + roles_.size() + accounts_.size(); }
 
   /// What a user's own policies say. Views into this directory.
@@ -139,6 +154,7 @@ class Directory {
   std::map<std::string, KnownAccount, std::less<>> accounts_;  // by id
   std::map<std::string, KeyOwner, std::less<>> key_owners_;
   std::vector<Provider> providers_;
+  std::map<std::string, policy::Policy, std::less<>> managed_policies_;  // by ARN
 };
 
 }  // namespace fanfare::identity

@@ -71,6 +71,10 @@ Credentials SessionTokens::mint(const Session& session, Secrets& secrets) const 
   for (const std::string& one : session.policies) w.string(one);
   w.end_array().key("t").begin_array();
   for (const auto& [key, value] : session.tags) w.begin_array().string(key).string(value).end_array();
+  w.end_array().key("m").begin_array();
+  for (const std::string& arn : session.policy_arns) w.string(arn);
+  w.end_array().key("x").begin_array();
+  for (const std::string& key : session.transitive_tags) w.string(key);
   w.end_array().end_object();
   out.token = digest::base64(seal(key_, out.access_key_id, body) + body);
   return out;
@@ -102,6 +106,9 @@ std::optional<Session> SessionTokens::open(std::string_view token, std::string_v
     if (pair.size() != 2) return std::nullopt;
     session.tags.emplace_back(pair.items()[0].as_string().value_or(""), pair.items()[1].as_string().value_or(""));
   }
+  for (const auto& [member, into] : {std::pair{"m", &session.policy_arns}, {"x", &session.transitive_tags}})
+    if (const json::Value* texts = value->find(member))  // absent in tokens of earlier versions
+      for (const json::Value& one : texts->items()) into->emplace_back(one.as_string().value_or(""));
   return session;
 }
 

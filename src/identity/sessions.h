@@ -31,8 +31,10 @@ struct Session {
   std::string name;      ///< RoleSessionName; empty for a user
   std::string provider;  ///< of a web identity: "accounts.example.com"
   std::string source_identity;
-  std::vector<std::string> policies;  ///< session policies as JSON
+  std::vector<std::string> policies;     ///< session policies as JSON
+  std::vector<std::string> policy_arns;  ///< session policies that the identities file holds
   std::vector<std::pair<std::string, std::string>> tags;
+  std::vector<std::string> transitive_tags;  ///< keys of `tags` that go on into roles assumed by this session
   Timestamp expires;
 
   /// "arn:aws:sts::111122223333:assumed-role/task/run-1" for a role, `principal` for a user.

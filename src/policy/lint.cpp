@@ -25,7 +25,7 @@ constexpr std::array kRules = {
     LintRule{"D009", Error, "A variable in a document of 2008", "without Version 2012-10-17, ${...} is literal text", "set Version to 2012-10-17", "OLD_VERSION NO_VERSION"},
     LintRule{"D010", Warning, "All actions are allowed", "who may send may also receive, purge and more", "name the actions", "CKV_AWS_72 AWS-0097 F20"},
     LintRule{"D011", Note, "Unencrypted transport is allowed", "nothing denies requests over plain HTTP", "add a Deny with Bool aws:SecureTransport false", "SQS4 SNS3"},
-    LintRule{"D012", Warning, "Messages are not encrypted at rest", "neither SSE-SQS nor a key is set", "set SqsManagedSseEnabled or KmsMasterKeyId", "CKV_AWS_26 CKV_AWS_27 AWS-0095 AWS-0096"},
+    LintRule{"D012", Warning, "Messages are not encrypted at rest", "neither SSE-SQS nor a key is set", "set SqsManagedSseEnabled or KmsMasterKeyId", "CKV_AWS_27 AWS-0096"},
     LintRule{"D013", Error, "A key that SNS cannot use on a subscribed queue", "the AWS-managed key cannot be granted to sns.amazonaws.com: deliveries fail", "use SSE-SQS, or a key of your own whose policy admits sns.amazonaws.com", ""},
     LintRule{"D014", Warning, "A queue without a dead-letter queue", "a message that always fails comes back until it expires", "set RedrivePolicy with a dead-letter queue", "SQS3 CT.SQS.PR.1"},
     LintRule{"D015", Warning, "A subscription without a dead-letter queue", "SNS discards what the queue's policy refuses at once", "set the subscription's RedrivePolicy", "SNSRedrivePolicy"},
@@ -42,6 +42,7 @@ constexpr std::array kRules = {
     LintRule{"D026", Note, "aws:SourceOwner is a key of old", "few services still set it, SNS not for its deliveries", "use aws:SourceAccount", ""},
     LintRule{"D027", Warning, "A principal that no longer exists", "the user or role was deleted; a new one of the same name does not match", "name the new principal, or remove this one", ""},
     LintRule{"D028", Note, "Signatures with SHA-1", "version 1 is signed with SHA-1", "set the topic's SignatureVersion to 2", ""},
+    LintRule{"D029", Warning, "A claim check that does not get through", "the pointer to a large message reaches its consumer only as the body of a raw delivery; wrapped, no client resolves it, and a filter on the body sees the pointer", "set RawMessageDelivery to true, and filter on attributes", ""},
     LintRule{"D030", Error, "A throughput limit that its scope forbids", "perMessageGroupId needs the deduplication scope messageGroup", "set DeduplicationScope to messageGroup", ""},
     LintRule{"D031", Warning, "A statement that can never match", "its resource or its actions are not this resource's", "name this resource, and actions of its service", ""},
     LintRule{"D032", Error, "A Deny that locks out its own account", "also the root of the account cannot mend this policy any more", "spare the account's root, or deny only what must be denied", ""},
@@ -49,6 +50,7 @@ constexpr std::array kRules = {
     LintRule{"D034", Note, "Two statements of one Sid", "tools that look for a statement by its Sid find the first", "give each its own Sid", "DUPLICATE_SID"},
     LintRule{"D035", Error, "A filter on the body in the scope of attributes", "nested keys are refused, and message attributes never match a body's keys", "set FilterPolicyScope to MessageBody", ""},
     LintRule{"D036", Error, "A malformed policy", "it is refused, and what refused it counts as no policy", "mend what the detail names", ""},
+    LintRule{"D037", Note, "A statement for a topic without a subscription", "the queue admits a topic that delivers nothing to it: left over, or a subscription is missing", "subscribe the queue, or take the topic out of the statement", ""},
 };
 // clang-format on
 

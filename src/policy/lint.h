@@ -48,7 +48,8 @@ std::vector<Finding> lint_policy(const Policy& policy, ResourceKind kind, std::s
                                  std::size_t bytes);
 
 /// A topology as its services describe it: attributes as GetQueueAttributes, GetTopicAttributes and
-/// GetSubscriptionAttributes name them.
+/// GetSubscriptionAttributes name them. A topology file adds to a queue what only its consumer knows: HandlerSeconds, the
+/// time that a message takes; ClaimCheck "true", if it resolves pointers to large messages.
 struct DescribedTopology {
   using Attributes = std::map<std::string, std::string, std::less<>>;
   std::map<std::string, Attributes, std::less<>> queues;         ///< by ARN

@@ -142,9 +142,26 @@ TEST(Lint, EachRuleOfTopologiesFindsItsMistake) {
             "D023");
   EXPECT_EQ(changed([&](auto& t) { t.queues[queue]["MaximumMessageSize"] = "65536"; }), "D024");
   EXPECT_EQ(changed([&](auto& t) { t.topics[std::string(kTopic)]["SignatureVersion"] = "1"; }), "D028");
+  EXPECT_EQ(changed([&](auto& t) { t.queues[queue]["ClaimCheck"] = "true"; }), "D029");
+  EXPECT_EQ(changed([&](auto& t) { t.subscriptions[subscription]["FilterPolicy"] = R"({"ExtendedPayloadSize":[{"exists":true}]})"; }),
+            "D029") << "the filter shows that pointers are sent";
+  EXPECT_EQ(changed([&](auto& t) {
+              t.queues[queue]["ClaimCheck"] = "true";
+              t.subscriptions[subscription]["RawMessageDelivery"] = "true";
+            }),
+            "");
+  EXPECT_EQ(changed([&](auto& t) {
+              t.queues[queue]["ClaimCheck"] = "true";
+              t.subscriptions[subscription]["RawMessageDelivery"] = "true";
+              t.subscriptions[subscription]["FilterPolicy"] = R"({"type":["a"]})";
+              t.subscriptions[subscription]["FilterPolicyScope"] = "MessageBody";
+            }),
+            "D029") << "the body is a pointer";
   EXPECT_EQ(changed([&](auto& t) { t.queues[queue]["FifoThroughputLimit"] = "perMessageGroupId"; }), "D030");
   EXPECT_EQ(changed([&](auto& t) { t.subscriptions[subscription]["FilterPolicy"] = R"({"a":{"b":["c"]}})"; }), "D035");
   EXPECT_EQ(changed([&](auto& t) { t.queues[queue]["Policy"] = "{"; }), "D036 D021");
+  EXPECT_EQ(changed([&](auto& t) { t.queues[queue + "-dlq"]["KmsMasterKeyId"] = "alias/aws/sqs"; }), "D016");
+  EXPECT_EQ(changed([&](auto& t) { t.subscriptions.clear(); }), "D037") << "left over";
 }
 
 TEST(Lint, FindingsHaveThreeForms) {

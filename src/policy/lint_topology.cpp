@@ -71,6 +71,7 @@ class TopologyLint {
     for (const auto& [arn, topic] : topology_.topics) look_at_topic(arn, topic);
     for (const auto& [arn, subscription] : topology_.subscriptions) look_at_subscription(arn, subscription);
     look_at_raw_delivery();
+    look_at_admitted_topics();
     return std::move(findings_);
   }
 
@@ -168,6 +169,8 @@ class TopologyLint {
     }
     std::string why;
     const auto queue = topology_.queues.find(endpoint);
+    if (text_of(subscription, "Protocol") == "sqs")
+      look_at_claim_check(arn, subscription, queue == topology_.queues.end() ? nullptr : &queue->second);
     if (text_of(subscription, "Protocol") == "sqs" && queue != topology_.queues.end() &&
         !admits(queue->second, endpoint, topic_arn, why))
       add("D021", arn, fmt::format("{} to {}: {}", topic_arn, endpoint, why));
@@ -182,6 +185,8 @@ class TopologyLint {
       add("D016", arn, fmt::format("{} does not exist", redrive->target));
     } else if (!admits(target->second, redrive->target, topic_arn, why)) {
       add("D016", arn, fmt::format("the policy of {}: {}", redrive->target, why));
+    } else if (text_of(target->second, "KmsMasterKeyId") == "alias/aws/sqs") {
+      add("D016", arn, fmt::format("SNS cannot use the key of {}: alias/aws/sqs", redrive->target));
     }
   }
 
@@ -193,6 +198,46 @@ class TopologyLint {
                                                                      "true");
     for (const auto& [queue, seen] : forms)
       if (seen.size() > 1) add("D023", queue, {});
+  }
+
+  /// A pointer to a large message instead of the message. A topology file says who uses it; a filter on the attribute that
+  /// goes with the pointer says it, too. [Extended client libraries of SQS and SNS]
+  void look_at_claim_check(const std::string& arn, const Attributes& subscription, const Attributes* queue) {
+    const std::string_view filter = text_of(subscription, "FilterPolicy");
+    const bool filtered = filter.find("\"ExtendedPayloadSize\"") != std::string_view::npos ||
+                          filter.find("\"SQSLargePayloadSize\"") != std::string_view::npos;
+    const bool told = queue != nullptr && text_of(*queue, "ClaimCheck") == "true";
+    if (!filtered && !told) return;
+    const std::string_view queue_arn = text_of(subscription, "Endpoint");
+    if (text_of(subscription, "RawMessageDelivery") != "true")
+      add("D029", arn, fmt::format("{} resolves pointers, RawMessageDelivery is not true", queue_arn));
+    if (told && !filter.empty() && text_of(subscription, "FilterPolicyScope") == "MessageBody")
+      add("D029", arn, fmt::format("{} resolves pointers, and the filter looks at the body", queue_arn));
+  }
+
+  /// Topics that a queue's statements name in full, and that have no subscription there.
+  void look_at_admitted_topics() {
+    for (const auto& [arn, queue] : topology_.queues) {
+      if (dead_letter_queues_.contains(arn)) continue;  // topics send there what they could not deliver elsewhere
+      const auto parsed = Policy::parse(text_of(queue, "Policy"));
+      if (!parsed) continue;
+      for (const Statement& statement : parsed->statements()) {
+        if (statement.effect != Effect::Allow) continue;
+        for (const Condition& condition : statement.conditions)
+          if (equal_ignoring_case(condition.key, "aws:SourceArn") && !condition.op.negated)
+            for (const ConditionValue& value : condition.values) look_at_admitted_topic(arn, statement, value.text);
+      }
+    }
+  }
+  void look_at_admitted_topic(const std::string& queue, const Statement& statement, const std::string& topic) {
+    if (!topic.starts_with("arn:aws:sns:") || topic.find_first_of("*?$") != std::string::npos) return;
+    if (!topology_.topics.contains(topic) && home_of(topic) != home_of(queue)) return;  // of others: not seen here
+    const bool subscribed = std::ranges::any_of(topology_.subscriptions, [&](const auto& one) {
+      return text_of(one.second, "TopicArn") == topic && text_of(one.second, "Endpoint") == queue;
+    });
+    if (subscribed) return;
+    add("D037", queue, topic);
+    findings_.back().sid = statement.sid;
   }
 
   const DescribedTopology& topology_;

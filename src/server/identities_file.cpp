@@ -41,9 +41,17 @@ std::string account_of(const YAML::Node& node, const std::string& where) {
   return account;
 }
 
-std::string read_file(const YAML::Node& node, const std::string& where, const std::string& folder) {
+/// Where files beside the identities file are, and which have been read.
+struct Beside {
+  std::string folder;
+  FilesRead* read;
+};
+
+std::string read_file(const YAML::Node& node, const std::string& where, const Beside& beside) {
   const std::string name = text_of(node, where);
-  std::ifstream file(folder.empty() || name.starts_with('/') ? name : folder + "/" + name, std::ios::binary);
+  const std::string path = beside.folder.empty() || name.starts_with('/') ? name : beside.folder + "/" + name;
+  if (beside.read != nullptr) beside.read->emplace_back(path);
+  std::ifstream file(path, std::ios::binary);
   if (!file) refuse(node, where, fmt::format("the file '{}' cannot be read", name));
   std::stringstream content;
   content << file.rdbuf();
@@ -107,7 +115,7 @@ void each(const YAML::Node& node, const std::string& where, Read read) {
   for (const YAML::Node& item : node) read(item, fmt::format("{}[{}]", where, index++));
 }
 
-std::vector<identity::AccessKey> keys_of(const YAML::Node& node, const std::string& where, const std::string& folder) {
+std::vector<identity::AccessKey> keys_of(const YAML::Node& node, const std::string& where, const Beside& beside) {
   std::vector<identity::AccessKey> keys;
   each(node, where, [&](const YAML::Node& item, const std::string& place) {
     identity::AccessKey key;
@@ -115,7 +123,7 @@ std::vector<identity::AccessKey> keys_of(const YAML::Node& node, const std::stri
         item, place,
         {{"id", [&](const YAML::Node& n, const std::string& w) { key.id = text_of(n, w); }},
          {"secret", [&](const YAML::Node& n, const std::string& w) { key.secret = text_of(n, w); }},
-         {"secret_file", [&](const YAML::Node& n, const std::string& w) { key.secret = read_file(n, w, folder); }}},
+         {"secret_file", [&](const YAML::Node& n, const std::string& w) { key.secret = read_file(n, w, beside); }}},
         {"id"});
     if (key.id.empty() || key.id.find('/') != std::string::npos)
       refuse(item, place, "the key's id is empty or has a slash");
@@ -123,6 +131,13 @@ std::vector<identity::AccessKey> keys_of(const YAML::Node& node, const std::stri
     keys.push_back(std::move(key));
   });
   return keys;
+}
+
+std::string name_of(const YAML::Node& node, const std::string& where) {
+  std::string name = text_of(node, where);
+  if (!identity::is_iam_name(name))
+    refuse(node, where, fmt::format("'{}' is no name: 1 to 64 letters, digits and _+=,.@- are accepted", name));
+  return name;
 }
 
 std::vector<std::pair<std::string, std::string>> tags_of(const YAML::Node& node, const std::string& where) {
@@ -135,18 +150,19 @@ std::vector<std::pair<std::string, std::string>> tags_of(const YAML::Node& node,
 
 std::string path_of(const YAML::Node& node, const std::string& where) {
   std::string path = text_of(node, where);
-  if (!path.starts_with('/') || !path.ends_with('/'))
-    refuse(node, where, fmt::format("'{}' does not begin and end with /", path));
+  const bool plain = std::ranges::all_of(path, [](char c) { return c > ' ' && c <= '~' && c != ':' && c != '*' && c != '?'; });
+  if (!path.starts_with('/') || !path.ends_with('/') || path.size() > 512 || !plain)
+    refuse(node, where, fmt::format("'{}' is no path: what begins and ends with / and has no space, colon, * or ? is accepted", path));
   return path;
 }
 
-identity::Account read_account(const YAML::Node& node, const std::string& where, const std::string& folder) {
+identity::Account read_account(const YAML::Node& node, const std::string& where, const Beside& beside) {
   identity::Account account;
   read_members(
       node, where,
       {{"id", [&](const YAML::Node& n, const std::string& w) { account.id = account_of(n, w); }},
        {"organization", [&](const YAML::Node& n, const std::string& w) { account.organization = text_of(n, w); }},
-       {"access_keys", [&](const YAML::Node& n, const std::string& w) { account.access_keys = keys_of(n, w, folder); }},
+       {"access_keys", [&](const YAML::Node& n, const std::string& w) { account.access_keys = keys_of(n, w, beside); }},
        {"service_control_policies",
         [&](const YAML::Node& n, const std::string& w) {
           // A list of policies is one level; a list of lists, a level each.
@@ -161,14 +177,14 @@ identity::Account read_account(const YAML::Node& node, const std::string& where,
   return account;
 }
 
-identity::User read_user(const YAML::Node& node, const std::string& where, const std::string& folder) {
+identity::User read_user(const YAML::Node& node, const std::string& where, const Beside& beside) {
   identity::User user;
   read_members(
       node, where,
-      {{"name", [&](const YAML::Node& n, const std::string& w) { user.name = text_of(n, w); }},
+      {{"name", [&](const YAML::Node& n, const std::string& w) { user.name = name_of(n, w); }},
        {"account", [&](const YAML::Node& n, const std::string& w) { user.account = account_of(n, w); }},
        {"path", [&](const YAML::Node& n, const std::string& w) { user.path = path_of(n, w); }},
-       {"access_keys", [&](const YAML::Node& n, const std::string& w) { user.access_keys = keys_of(n, w, folder); }},
+       {"access_keys", [&](const YAML::Node& n, const std::string& w) { user.access_keys = keys_of(n, w, beside); }},
        {"policies", [&](const YAML::Node& n, const std::string& w) { user.policies = policies_of(n, w); }},
        {"permissions_boundary",
         [&](const YAML::Node& n, const std::string& w) {
@@ -182,7 +198,7 @@ identity::User read_user(const YAML::Node& node, const std::string& where, const
 identity::Role read_role(const YAML::Node& node, const std::string& where) {
   identity::Role role;
   read_members(node, where,
-               {{"name", [&](const YAML::Node& n, const std::string& w) { role.name = text_of(n, w); }},
+               {{"name", [&](const YAML::Node& n, const std::string& w) { role.name = name_of(n, w); }},
                 {"account", [&](const YAML::Node& n, const std::string& w) { role.account = account_of(n, w); }},
                 {"path", [&](const YAML::Node& n, const std::string& w) { role.path = path_of(n, w); }},
                 {"trust", [&](const YAML::Node& n,
@@ -204,7 +220,16 @@ identity::Role read_role(const YAML::Node& node, const std::string& where) {
   return role;
 }
 
-identity::Provider read_provider(const YAML::Node& node, const std::string& where, const std::string& folder) {
+/// The keys of a provider, as its jwks_uri serves them.
+wire::jwt::KeySet keys_of_provider(const YAML::Node& node, const std::string& where, const std::string& text) {
+  const auto document = wire::json::parse(text);
+  if (!document) refuse(node, where, "no JSON: " + document.error().message());
+  auto keys = wire::jwt::KeySet::parse(*document);
+  if (!keys) refuse(node, where, keys.error());
+  return std::move(*keys);
+}
+
+identity::Provider read_provider(const YAML::Node& node, const std::string& where, const Beside& beside) {
   identity::Provider provider;
   read_members(
       node, where,
@@ -220,16 +245,48 @@ identity::Provider read_provider(const YAML::Node& node, const std::string& wher
             provider.client_ids.push_back(text_of(item, place));
           });
         }},
+       {"jwks",
+        [&](const YAML::Node& n, const std::string& w) {
+          provider.keys = keys_of_provider(n, w, n.IsScalar() ? n.Scalar() : json_of(n));
+        }},
+       {"jwks_file",
+        [&](const YAML::Node& n, const std::string& w) { provider.keys = keys_of_provider(n, w, read_file(n, w, beside)); }},
        {"hs256_secret", [&](const YAML::Node& n, const std::string& w) { provider.hs256_secret = text_of(n, w); }},
        {"hs256_secret_file",
-        [&](const YAML::Node& n, const std::string& w) { provider.hs256_secret = read_file(n, w, folder); }}},
+        [&](const YAML::Node& n, const std::string& w) { provider.hs256_secret = read_file(n, w, beside); }}},
       {"url"});
-  if (provider.hs256_secret.empty()) refuse(node, where, "hs256_secret or hs256_secret_file is missing");
+  if (provider.url.empty() || provider.url.find("://") != std::string::npos)
+    refuse(node, where, fmt::format("'{}' is no https URL of an issuer", provider.url));
+  if (provider.hs256_secret.empty() && provider.keys.empty())
+    refuse(node, where, "its keys are missing: jwks, jwks_file, hs256_secret or hs256_secret_file is accepted");
   return provider;
 }
 
+identity::ManagedPolicy read_managed_policy(const YAML::Node& node, const std::string& where) {
+  identity::ManagedPolicy managed;
+  read_members(node, where,
+               {{"arn",
+                 [&](const YAML::Node& n, const std::string& w) {
+                   managed.arn = text_of(n, w);
+                   const std::string_view arn = managed.arn;
+                   const std::string_view rest = arn.substr(std::min<std::size_t>(arn.size(), 13));
+                   const std::size_t colon = rest.find(':');
+                   const std::string_view account = rest.substr(0, colon);
+                   const bool known = account == "aws" || (account.size() == 12 &&
+                                                           account.find_first_not_of("0123456789") == std::string_view::npos);
+                   if (!arn.starts_with("arn:aws:iam::") || !known || !rest.substr(colon + 1).starts_with("policy/") ||
+                       arn.ends_with('/'))
+                     refuse(n, w, fmt::format("'{}' is no ARN of a policy: arn:aws:iam::444455556666:policy/NAME is accepted", arn));
+                 }},
+                {"policy", [&](const YAML::Node& n, const std::string& w) {
+                   managed.policy = policy_of(n, w, policy::PolicyKind::Identity);
+                 }}},
+               {"arn", "policy"});
+  return managed;
+}
+
 /// Changes when the file does.
-std::string stamp_of(const std::string& path) {
+std::string mark_of(const std::string& path) {
   struct stat status {};
   if (::stat(path.c_str(), &status) != 0) return "none";
   return fmt::format("{} {} {}.{}", status.st_ino, status.st_size, status.st_mtim.tv_sec, status.st_mtim.tv_nsec);
@@ -237,8 +294,14 @@ std::string stamp_of(const std::string& path) {
 
 }  // namespace
 
+FileRead::FileRead(std::string its_path) : path(std::move(its_path)), mark(mark_of(path)) {}
+
+bool FileRead::has_changed() const { return mark_of(path) != mark; }
+
 Result<std::unique_ptr<const identity::Directory>, IdentitiesError> parse_identities(const std::string& text,
-                                                                                     const std::string& folder) {
+                                                                                     const std::string& folder,
+                                                                                     FilesRead* files) {
+  const Beside beside{folder, files};
   try {
     const YAML::Node document = YAML::Load(text);
     identity::Directory::Parts parts;
@@ -247,13 +310,13 @@ Result<std::unique_ptr<const identity::Directory>, IdentitiesError> parse_identi
                    {{"accounts",
                      [&](const YAML::Node& n, const std::string&) {
                        each(n, "accounts", [&](const YAML::Node& item, const std::string& place) {
-                         parts.accounts.push_back(read_account(item, place, folder));
+                         parts.accounts.push_back(read_account(item, place, beside));
                        });
                      }},
                     {"users",
                      [&](const YAML::Node& n, const std::string&) {
                        each(n, "users", [&](const YAML::Node& item, const std::string& place) {
-                         parts.users.push_back(read_user(item, place, folder));
+                         parts.users.push_back(read_user(item, place, beside));
                        });
                      }},
                     {"roles",
@@ -265,7 +328,13 @@ Result<std::unique_ptr<const identity::Directory>, IdentitiesError> parse_identi
                     {"providers",
                      [&](const YAML::Node& n, const std::string&) {
                        each(n, "providers", [&](const YAML::Node& item, const std::string& place) {
-                         parts.providers.push_back(read_provider(item, place, folder));
+                         parts.providers.push_back(read_provider(item, place, beside));
+                       });
+                     }},
+                    {"managed_policies",
+                     [&](const YAML::Node& n, const std::string&) {
+                       each(n, "managed_policies", [&](const YAML::Node& item, const std::string& place) {
+                         parts.managed_policies.push_back(read_managed_policy(item, place));
                        });
                      }}},
                    {});
@@ -279,23 +348,29 @@ Result<std::unique_ptr<const identity::Directory>, IdentitiesError> parse_identi
   }
 }
 
-Result<std::unique_ptr<const identity::Directory>, IdentitiesError> read_identities_file(const std::string& path) {
+Result<std::unique_ptr<const identity::Directory>, IdentitiesError> read_identities_file(const std::string& path,
+                                                                                         FilesRead* files) {
+  if (files != nullptr) files->emplace_back(path);
   std::ifstream file(path, std::ios::binary);
   if (!file) return IdentitiesError{path + ": cannot be read"};
   std::stringstream text;
   text << file.rdbuf();
   const std::size_t slash = path.rfind('/');
-  auto parsed = parse_identities(text.str(), slash == std::string::npos ? std::string{} : path.substr(0, slash));
+  auto parsed = parse_identities(text.str(), slash == std::string::npos ? std::string{} : path.substr(0, slash), files);
   if (!parsed) return IdentitiesError{path + ": " + parsed.error().message};
   return parsed;
 }
 
 Identities::Identities() : directory_(std::make_shared<const identity::Directory>()) {}
 
-Identities::Identities(std::string path, std::shared_ptr<const identity::Directory> first, Log& log)
-    : directory_(std::move(first)), path_(std::move(path)), log_(&log), stamp_(stamp_of(path_)), watcher_([this] {
-        watch();
-      }) {}
+Result<std::unique_ptr<Identities>, IdentitiesError> Identities::open(std::string path, Log& log) {
+  auto opened = std::make_unique<Identities>();
+  opened->path_ = std::move(path);
+  opened->log_ = &log;
+  if (auto wrong = opened->read()) return *std::move(wrong);
+  opened->watcher_ = std::thread{[identities = opened.get()] { identities->watch(); }};
+  return opened;
+}
 
 Identities::~Identities() {
   {
@@ -311,22 +386,43 @@ std::shared_ptr<const identity::Directory> Identities::now() const {
   return directory_;
 }
 
+std::uint64_t Identities::refused_count() const {
+  const std::lock_guard lock{mutex_};
+  return refused_count_;
+}
+
+std::optional<IdentitiesError> Identities::read() {
+  files_.clear();
+  auto directory = read_identities_file(path_, &files_);
+  if (!directory) return directory.error();
+  std::shared_ptr<const identity::Directory> fresh{std::move(*directory)};
+  const std::lock_guard swap{mutex_};
+  directory_ = std::move(fresh);
+  return std::nullopt;
+}
+
 void Identities::watch() {
+  const auto have_changed = [](const FilesRead& files) {
+    return std::ranges::any_of(files, [](const FileRead& file) { return file.has_changed(); });
+  };
+  FilesRead changed;  // as they were at the last look, if they had changed
   std::unique_lock lock{mutex_};
   while (!stopping_.wait_for(lock, std::chrono::milliseconds{300}, [this] { return stop_; })) {
     lock.unlock();
-    const std::string stamp = stamp_of(path_);
-    if (stamp != stamp_) {
-      stamp_ = stamp;
-      if (auto read = read_identities_file(path_)) {
-        std::shared_ptr<const identity::Directory> fresh{std::move(*read)};
-        log_->info("identities.reloaded", {{"file", path_}, {"identities", static_cast<std::int64_t>(fresh->size())}});
-        const std::lock_guard swap{mutex_};
-        directory_ = std::move(fresh);
+    if (!have_changed(files_)) {
+      changed.clear();
+    } else if (changed.empty() || have_changed(changed)) {
+      changed.clear();
+      for (const FileRead& file : files_) changed.emplace_back(file.path);
+    } else {
+      changed.clear();
+      if (const auto wrong = read()) {
+        log_->error("identities.refused",
+                    {{"file", path_}, {"reason", wrong->message}, {"meaning", "the identities from before stay"}});
+        const std::lock_guard count{mutex_};
+        ++refused_count_;
       } else {
-        log_->error(
-            "identities.refused",
-            {{"file", path_}, {"reason", read.error().message}, {"meaning", "the identities from before stay"}});
+        log_->info("identities.reloaded", {{"file", path_}, {"identities", static_cast<std::int64_t>(now()->size())}});
       }
     }
     lock.lock();

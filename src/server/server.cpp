@@ -199,11 +199,11 @@ class NoTokens final : public edge::TokenVerifier {
   Result<edge::Caller, edge::TokenError> verify(std::string_view, Timestamp) const override { return edge::TokenError::Unreadable; }
 };
 
-Identities open_identities(const ServeOptions& options, Log& log) {
-  if (options.identities.empty()) return Identities{};
-  auto read = read_identities_file(options.identities);
-  if (!read) throw StartFailure{kConfiguration, "--identities " + read.error().message};
-  return Identities{options.identities, std::move(*read), log};
+std::unique_ptr<Identities> open_identities(const ServeOptions& options, Log& log) {
+  if (options.identities.empty()) return std::make_unique<Identities>();
+  auto opened = Identities::open(options.identities, log);
+  if (!opened) throw StartFailure{kConfiguration, "--identities " + opened.error().message};
+  return std::move(*opened);
 }
 
 /// What --smtp and its companions say; nullopt without --smtp.
@@ -285,8 +285,8 @@ int run(const ServeOptions& options, const sigset_t& signals, Log& log) {
                                  {"why", why}});
   };
   plane_options.api.explains_refusals = options.auth == "development";
-  const Identities identities = open_identities(options, log);
-  const auto directory = [&identities] { return identities.now(); };
+  const std::unique_ptr<const Identities> identities = open_identities(options, log);
+  const auto directory = [&identities] { return identities->now(); };
 
   auto opened_signer = EnvelopeSigner::open(options.memory ? std::string{} : options.data + "/certificates");
   if (!opened_signer) throw StartFailure{kDamaged, opened_signer.error()};

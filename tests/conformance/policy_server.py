@@ -8,7 +8,7 @@ import urllib.request
 PROGRAM = os.path.join(os.environ["FANFARE_BUILD"], "fanfare")
 A, B = "111122223333", "444455556666"
 SECRETS = {"AKIAROOTA": "root-a", "AKIAROOTB": "root-b", "AKIAALICE": "alice", "AKIABOB": "bob", "AKIACAROL": "carol", "AKIADAVE": "dave",
-           "AKIAERIN": "erin", "AKIAFRANK": "frank"}
+           "AKIAERIN": "erin", "AKIAFRANK": "frank", "AKIAGRACE": "grace"}
 
 
 def allow(*actions, resource="*", **more):
@@ -38,18 +38,22 @@ def identities():
                       "service_control_policies": [policy(allow("*"), deny("sqs:PurgeQueue", resource=queue_arn("keep-*")))]},
                      {"id": B, "access_keys": [{"id": "AKIAROOTB", "secret": "root-b"}]}],
         "users": [
-            user("alice", "AKIAALICE", policy(allow("sqs:*", "sns:*", "sts:AssumeRole"))),
+            user("alice", "AKIAALICE", policy(allow("sqs:*", "sns:*", "sts:AssumeRole", "sts:TagSession"))),
             user("bob", "AKIABOB", policy(allow("sqs:SendMessage", "sqs:GetQueueUrl", resource=queue_arn("alpha-*")))),
             user("carol", "AKIACAROL", policy(allow("sqs:*", "sns:*")), account=B),
             user("dave", "AKIADAVE", account=A),
             user("erin", "AKIAERIN", policy(allow("sqs:*")), permissions_boundary=policy(allow("sqs:SendMessage", "sqs:GetQueueUrl"))),
             user("frank", "AKIAFRANK", policy(allow("sqs:*", resource=queue_arn("own-${aws:username}-*")),
                                               deny("sqs:DeleteQueue")), tags={"team": "red"}),
+            user("grace", "AKIAGRACE", policy(allow("sts:AssumeRole"))),
         ],
         "roles": [
             {"name": "task", "account": A, "trust": trust, "policies": [full]},
             {"name": "prod-task", "account": A, "trust": trust, "policies": [full]},
             {"name": "dev-task", "account": A, "trust": trust, "policies": [full]},
+            {"name": "tagged", "account": A, "policies": [full], "trust": {"Version": "2012-10-17", "Statement": [
+                {"Effect": "Allow", "Principal": {"AWS": A}, "Action": "sts:AssumeRole"},
+                {"Effect": "Allow", "Principal": {"AWS": A}, "Action": "sts:TagSession", "Condition": {"StringEquals": {"aws:RequestTag/team": "blue"}}}]}},
             {"name": "partner", "account": A, "policies": [full], "trust": {"Version": "2012-10-17", "Statement": [
                 {"Effect": "Allow", "Principal": {"AWS": B}, "Action": "sts:AssumeRole",
                  "Condition": {"StringEquals": {"sts:ExternalId": "shibboleth"}}}]}},
@@ -57,6 +61,7 @@ def identities():
                 {"Effect": "Allow", "Principal": {"Federated": "arn:aws:iam::%s:oidc-provider/accounts.example.com" % A},
                  "Action": "sts:AssumeRoleWithWebIdentity", "Condition": {"StringEquals": {"accounts.example.com:aud": "app"}}}]}},
         ],
+        "managed_policies": [{"arn": "arn:aws:iam::%s:policy/only-send" % account, "policy": policy(allow("sqs:SendMessage"))} for account in (A, B)],
         "providers": [{"url": "accounts.example.com", "account": A, "client_ids": ["app", "other"], "hs256_secret": "web secret"}],
     }
 

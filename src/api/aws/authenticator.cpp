@@ -29,6 +29,10 @@ CommonError error_of(wire::sigv4::Reason reason) {
   return CommonError::InternalFailure;
 }
 
+wire::sigv4::RequestView view_of(const wire::http::Request& request) {
+  return {request.method, request.path, request.query, request.headers, request.body};
+}
+
 /// A signature is made for one service; any region will do here. [SigV4 credential scope]
 std::optional<ApiError> check_scope(const Credential& credential) {
   if (credential.expected_service.empty() || credential.service == credential.expected_service) return std::nullopt;
@@ -47,12 +51,22 @@ std::shared_ptr<const identity::Directory> empty_directory() {
 Authenticator::Authenticator(DirectorySource directory, std::string_view token_secret)
     : source_(std::move(directory)), directory_(source_()), tokens_(token_secret), sessions_(tokens_) {}
 
-std::optional<ApiError> Authenticator::verify(const wire::http::Request& request, std::string_view secret,
-                                              Timestamp now) {
-  const wire::sigv4::RequestView view{request.method, request.path, request.query, request.headers, request.body};
-  const auto authorization = wire::sigv4::read_authorization(view, query_);
+Result<wire::sigv4::Authorization, ApiError> Authenticator::read(const wire::http::Request& request,
+                                                                 const Credential& credential) {
+  const auto authorization = wire::sigv4::read_authorization(view_of(request), query_);
   if (!authorization) return api_error(error_of(authorization.error().reason), authorization.error().message);
-  const auto verified = wire::sigv4::verify(view, *authorization, secret, now, signing_keys_, scratch_);
+  // The request was routed by the scope as the router read it: nothing may stand between that and what is verified.
+  const bool same = authorization->presigned == credential.in_query &&
+                    authorization->access_key_id == credential.access_key && authorization->date == credential.date &&
+                    authorization->region == credential.region && authorization->service == credential.service;
+  if (!same) return api_error(CommonError::IncompleteSignature, "The request names several credentials.");
+  return *authorization;
+}
+
+std::optional<ApiError> Authenticator::verify(const wire::http::Request& request,
+                                              const wire::sigv4::Authorization& authorization, std::string_view secret,
+                                              Timestamp now) {
+  const auto verified = wire::sigv4::verify(view_of(request), authorization, secret, now, signing_keys_, scratch_);
   if (!verified) return api_error(error_of(verified.error().reason), verified.error().message);
   return std::nullopt;
 }
@@ -88,17 +102,16 @@ ApiError unknown_token() {
 
 Result<Identity, ApiError> EnforcedAuthenticator::authenticate(const wire::http::Request& request,
                                                                const Credential& credential, Timestamp now,
-                                                               wire::aws::Arena& arena) {
+                                                               wire::aws::Arena&) {
   refresh();
   if (!credential.present) {
     Identity anonymous;
     anonymous.policies.unrestricted = false;
     return anonymous;
   }
-  const wire::sigv4::RequestView view{request.method, request.path, request.query, request.headers, request.body};
-  if (const auto read = wire::sigv4::read_authorization(view, query_); !read)
-    return api_error(error_of(read.error().reason), read.error().message);
-  const std::string_view token = arena.copy(token_of(request, credential.in_query));
+  const auto authorization = read(request, credential);
+  if (!authorization) return authorization.error();
+  const std::string_view token = authorization->session_token;
   const auto* owner = directory()->find_key(credential.access_key);
   // A long-lived key with a token is as unknown as a minted one without.
   if ((owner != nullptr) != token.empty()) return unknown_token();
@@ -114,11 +127,11 @@ Result<Identity, ApiError> EnforcedAuthenticator::authenticate(const wire::http:
     auto session = session_of(token, credential.access_key, now, false);
     if (!session) return session.error();
     if (!*session) return unknown_token();
-    if (auto wrong = verify(request, secret, now)) return *std::move(wrong);
+    if (auto wrong = verify(request, *authorization, secret, now)) return *std::move(wrong);
     if (auto wrong = check_scope(credential)) return *std::move(wrong);
     return **session;
   }
-  if (auto wrong = verify(request, secret, now)) return *std::move(wrong);
+  if (auto wrong = verify(request, *authorization, secret, now)) return *std::move(wrong);
   if (auto wrong = check_scope(credential)) return *std::move(wrong);
   Identity identity;
   identity.access_key = credential.access_key;
@@ -149,15 +162,16 @@ Result<Identity, ApiError> DevelopmentAuthenticator::authenticate(const wire::ht
   refresh();
   // A signature that nobody can read is a broken client, also where any key is accepted.
   if (credential.present && !credential.in_query && (credential.access_key.empty() || credential.date.empty())) {
-    const wire::sigv4::RequestView view{request.method, request.path, request.query, request.headers, request.body};
-    const auto read = wire::sigv4::read_authorization(view, query_);
+    const auto readable = wire::sigv4::read_authorization(view_of(request), query_);
     return api_error(CommonError::IncompleteSignature,
-                     read ? "Authorization header requires 'Credential' parameter." : read.error().message);
+                     readable ? "Authorization header requires 'Credential' parameter." : readable.error().message);
   }
   if (options_.verify_known_keys) {
     const auto known = options_.secrets.find(credential.access_key);
     if (known != options_.secrets.end()) {
-      if (auto error = verify(request, known->second, now)) return *std::move(error);
+      const auto authorization = read(request, credential);
+      if (!authorization) return authorization.error();
+      if (auto error = verify(request, *authorization, known->second, now)) return *std::move(error);
     } else if (options_.only_known_keys && !credential.present) {
       return api_error(CommonError::MissingAuthenticationToken, "Request is missing Authentication Token");
     } else if (options_.only_known_keys && credential.access_key.empty()) {

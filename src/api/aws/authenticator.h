@@ -69,7 +69,12 @@ class Authenticator {
  protected:
   /// Takes the directory of the moment; views into it live until the next request.
   void refresh() { directory_ = source_(); }
-  [[nodiscard]] std::optional<ApiError> verify(const wire::http::Request& request, std::string_view secret, Timestamp now);
+  /// The signature, taken apart; views live until the next read(). Errors: IncompleteSignature, also if it is for another
+  /// credential than `credential`; MissingAuthenticationToken, SignatureDoesNotMatch (day).
+  Result<wire::sigv4::Authorization, ApiError> read(const wire::http::Request& request, const Credential& credential);
+  [[nodiscard]] std::optional<ApiError> verify(const wire::http::Request& request,
+                                               const wire::sigv4::Authorization& authorization, std::string_view secret,
+                                               Timestamp now);
   /// The session of a request; nullopt if its token is none of this server's. Errors: ExpiredToken.
   Result<std::optional<Identity>, ApiError> session_of(std::string_view token, std::string_view access_key, Timestamp now,
                                                        bool open_to_all);

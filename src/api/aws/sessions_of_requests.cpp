@@ -2,6 +2,8 @@
 
 #include <utility>
 
+#include "wire/http/headers.h"
+
 namespace fanfare::api::aws {
 
 policy::Principal LiveSession::principal() const {
@@ -43,13 +45,15 @@ const LiveSession* SessionCache::find(std::string_view token, std::string_view a
       live->policies = directory->policies_of(*role);
       for (const auto& [key, value] : role->role.tags) {
         bool replaced = false;
-        for (const auto& [session_key, ignored] : it.tags) replaced = replaced || session_key == key;
+        for (const auto& [session_key, ignored] : it.tags)
+          replaced = replaced || wire::http::equal_ignoring_case(session_key, key);
         if (!replaced) live->keys.add("aws:PrincipalTag/" + key, value);
       }
     }
     if (!it.provider.empty()) live->keys.add("aws:FederatedProvider", it.provider);
     organisation();
   } else if (it.principal.ends_with(":root")) {
+    if (account == nullptr && !open_to_all) return nullptr;
     live->user_id = it.account;
     if (account != nullptr) live->policies = directory->policies_of(*account);
     live->policies.unrestricted = true;
@@ -71,6 +75,11 @@ const LiveSession* SessionCache::find(std::string_view token, std::string_view a
     auto parsed = policy::Policy::parse(text, policy::PolicyKind::Identity);
     if (!parsed) return nullptr;  // it was checked when the session was made
     live->session_policies.push_back(std::move(*parsed));
+  }
+  for (const std::string& arn : it.policy_arns) {
+    // One that is gone allows nothing any more.
+    const policy::Policy* managed = directory->find_managed_policy(arn);
+    live->session_policies.push_back(managed == nullptr ? policy::Policy{} : *managed);
   }
   live->policies.session_policies = live->session_policies;
   if (open_to_all) live->policies.unrestricted = true;

@@ -42,6 +42,7 @@ Result<Next, ApiError> remove_permission(const model::RemovePermissionInput& in,
 
 Result<Next, ApiError> put_data_protection_policy(const model::PutDataProtectionPolicyInput& in, Call& call) {
   auto& command = call.request.emplace<engine::ChangeTopic>();
+  command.action = "sns:PutDataProtectionPolicy";
   auto key = topic_of(in.resource_arn, "ResourceArn", "resourceArn", call);
   if (!key) return key.error();
   command.topic = *key;
@@ -57,7 +58,9 @@ Result<Next, ApiError> put_data_protection_policy(const model::PutDataProtection
 Result<Next, ApiError> get_data_protection_policy(const model::GetDataProtectionPolicyInput& in, Call& call) {
   auto key = topic_of(in.resource_arn, "ResourceArn", "resourceArn", call);
   if (!key) return key.error();
-  call.request.emplace<engine::DescribeTopic>().topic = *key;
+  auto& command = call.request.emplace<engine::DescribeTopic>();
+  command.topic = *key;
+  command.action = "sns:GetDataProtectionPolicy";
   return Next::Engine;
 }
 void get_data_protection_policy_reply(const engine::TopicDescription& description, ReplyCall& call) {

@@ -7,6 +7,7 @@
 #include "api/sts/actions.h"
 #include "api/sts/errors.h"
 #include "api/sts/web_identity_token.h"
+#include "wire/http/headers.h"
 
 namespace fanfare::api::sts {
 namespace {
@@ -19,11 +20,10 @@ constexpr std::int64_t kSecondsMax = 43'200;
 constexpr std::int64_t kSecondsDefault = 3'600;
 constexpr std::int64_t kChainedSecondsMax = 3'600;  // a role assumed by a role [STS role chaining]
 constexpr std::size_t kPolicyBytesMax = 2'048;
-
-bool is_name_character(char c) {
-  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
-         std::string_view("_+=,.@-").find(c) != std::string_view::npos;
-}
+constexpr std::size_t kPolicyArnsMax = 10;
+constexpr std::size_t kTagsMax = 50;
+constexpr std::size_t kTagKeyBytesMax = 128;
+constexpr std::size_t kTagValueBytesMax = 256;
 
 /// "arn:aws:iam::111122223333:role/task" -> its account; empty for anything else.
 std::string_view account_of_role(std::string_view arn) {
@@ -42,7 +42,7 @@ std::optional<ApiError> check(const Input& in) {
   const std::string_view name = in.role_session_name.view();
   if (name.size() < 2) return invalid("roleSessionName", name, "Member must have length greater than or equal to 2");
   if (name.size() > 64) return invalid("roleSessionName", name, "Member must have length less than or equal to 64");
-  if (!std::ranges::all_of(name, is_name_character))
+  if (!identity::is_iam_name(name))
     return invalid("roleSessionName", name, "Member must satisfy regular expression pattern: [\\w+=,.@-]*");
   const std::string_view arn = in.role_arn.view();
   if (arn.size() < 20) return invalid("roleArn", arn, "Member must have length greater than or equal to 20");
@@ -56,12 +56,22 @@ std::optional<ApiError> check(const Input& in) {
   return std::nullopt;
 }
 
-/// Puts the session policy, if there is one, into the session.
+/// Puts the session policies, if there are any, into the session.
 template <class Input>
-std::optional<ApiError> take_policy(const Input& in, identity::Session& session) {
-  if (in.policy_arns.has_value() && !in.policy_arns.empty())
-    return api_error(Error::ValidationError,
-                     "PolicyArns: this broker has no managed policies; give the policy itself as Policy.");
+std::optional<ApiError> take_policy(const Input& in, const identity::Directory& directory, identity::Session& session) {
+  if (in.policy_arns.size() > kPolicyArnsMax)
+    return invalid("policyArns", std::to_string(in.policy_arns.size()), "Member must have length less than or equal to 10");
+  for (const model::PolicyDescriptorType& one : in.policy_arns) {
+    const std::string_view arn = one.arn.view();
+    // A customer's policy belongs to the account of the role. [STS AssumeRole PolicyArns]
+    const std::string own = fmt::format("arn:aws:iam::{}:policy/", session.account);
+    if ((!arn.starts_with(own) && !arn.starts_with("arn:aws:iam::aws:policy/")) ||
+        directory.find_managed_policy(arn) == nullptr)
+      return api_error(Error::ValidationError,
+                       fmt::format("PolicyArns: {} is no managed policy of AWS or of account {} that this broker knows.",
+                                   arn.substr(0, 256), session.account));
+    session.policy_arns.emplace_back(arn);
+  }
   if (!in.policy.has_value()) return std::nullopt;
   const std::string_view text = in.policy.view();
   if (text.size() > kPolicyBytesMax)
@@ -73,7 +83,82 @@ std::optional<ApiError> take_policy(const Input& in, identity::Session& session)
   return std::nullopt;
 }
 
-/// Whether the role's trust policy, and the caller's own policies, let the caller take it.
+bool same_key(std::string_view a, std::string_view b) { return wire::http::equal_ignoring_case(a, b); }
+
+/// Puts the caller's tags into the session, and those that its own session hands on. Their keys know no case. [IAM session tags]
+std::optional<ApiError> take_tags(const model::AssumeRoleRequest& in, const identity::Session* from,
+                                  identity::Session& session) {
+  for (const model::Tag& tag : in.tags) {
+    const std::string_view key = tag.key.view();
+    if (key.empty() || key.size() > kTagKeyBytesMax || tag.value.view().size() > kTagValueBytesMax)
+      return api_error(Error::ValidationError, "Tags: a key has 1 to 128 bytes, a value at most 256.");
+    for (const auto& [other, ignored] : session.tags)
+      if (same_key(key, other))
+        return api_error(Error::ValidationError,
+                         "Duplicate tag keys found. Please note that Tag keys are case insensitive.");
+    session.tags.emplace_back(key, tag.value.view());
+  }
+  for (const wire::aws::Text& key : in.transitive_tag_keys) {
+    if (std::ranges::none_of(session.tags, [&](const auto& tag) { return same_key(tag.first, key.view()); }))
+      return api_error(Error::ValidationError,
+                       "The specified transitive tag key must be included in the requested tags.");
+    session.transitive_tags.emplace_back(key.view());
+  }
+  if (from != nullptr) {
+    for (const std::string& key : from->transitive_tags)
+      for (const auto& tag : from->tags) {
+        if (!same_key(tag.first, key)) continue;
+        if (std::ranges::any_of(session.tags, [&](const auto& other) { return same_key(other.first, key); }))
+          return api_error(Error::ValidationError,
+                           "One of the specified transitive tag keys can't be set because it conflicts with a "
+                           "transitive tag key from the calling session.");
+        session.tags.push_back(tag);
+        session.transitive_tags.push_back(tag.first);
+      }
+  }
+  if (session.tags.size() > kTagsMax) return api_error(Error::ValidationError, "Tags: 50 session tags are accepted.");
+  return std::nullopt;
+}
+
+/// Condition keys of a request for a session, with the texts that they need.
+struct SessionKeys {
+  std::vector<policy::ContextEntry> entries;
+  std::vector<std::string_view> values;
+  std::vector<std::string> names;
+
+  SessionKeys(std::span<const policy::ContextEntry> of_request, const identity::Session& session,
+              std::size_t asked_tags, std::string_view external_id) {
+    values.reserve(3 + 2 * session.tags.size() + session.transitive_tags.size());
+    names.reserve(session.tags.size());
+    entries.assign(of_request.begin(), of_request.end());
+    add("sts:RoleSessionName", session.name);
+    add("sts:ExternalId", external_id);
+    add("sts:SourceIdentity", session.source_identity);
+    const auto keys = [&](std::string_view key, std::size_t count, const auto& text) {
+      if (count == 0) return;
+      const std::size_t first = values.size();
+      for (std::size_t i = 0; i < count; ++i) values.emplace_back(text(i));
+      entries.push_back({key, {values.data() + first, count}});
+    };
+    for (std::size_t i = 0; i < asked_tags; ++i) {
+      names.push_back("aws:RequestTag/" + session.tags[i].first);
+      add(names.back(), session.tags[i].second);
+    }
+    keys("aws:TagKeys", asked_tags, [&](std::size_t i) -> const std::string& { return session.tags[i].first; });
+    keys("sts:TransitiveTagKeys", session.transitive_tags.size(),
+         [&](std::size_t i) -> const std::string& { return session.transitive_tags[i]; });
+  }
+
+ private:
+  void add(std::string_view key, std::string_view value) {
+    if (value.empty() && !key.starts_with("aws:RequestTag/")) return;
+    values.push_back(value);
+    entries.push_back({key, {&values.back(), 1}});
+  }
+};
+
+/// Whether the role's trust policy lets the caller take it, and the caller's own policies do. Other than a resource's
+/// policy, a trust policy is needed inside an account, too. [IAM evaluation logic, role trust policies]
 std::optional<ApiError> refused(const identity::Directory::KnownRole* role, std::string_view action,
                                 std::string_view arn, const policy::Principal& who, std::string_view shown,
                                 const policy::IdentityPolicies& own, std::span<const policy::ContextEntry> keys) {
@@ -86,7 +171,8 @@ std::optional<ApiError> refused(const identity::Directory::KnownRole* role, std:
   question.request = {who, action, arn, keys, {}, role->role.account};
   question.resource_policy = &role->role.trust;
   question.identity = own;
-  if (policy::authorize(question).verdict == policy::Verdict::Allow) return std::nullopt;
+  const bool trusted = policy::evaluate(role->role.trust, question.request).verdict == policy::Verdict::Allow;
+  if (trusted && policy::authorize(question).verdict == policy::Verdict::Allow) return std::nullopt;
   return denied();
 }
 
@@ -121,19 +207,31 @@ Result<Next, ApiError> assume_role(const model::AssumeRoleRequest& in, aws::Call
   session.account = account_of_role(in.role_arn.view());
   session.principal = in.role_arn.view();
   session.name = in.role_session_name.view();
-  if (in.source_identity.has_value()) session.source_identity = in.source_identity.view();
-  for (const model::Tag& tag : in.tags) session.tags.emplace_back(tag.key.view(), tag.value.view());
-  if (session.tags.size() > 50) return api_error(Error::ValidationError, "Tags: 50 session tags are accepted.");
-  if (auto wrong = take_policy(in, session)) return *std::move(wrong);
+  // Once set, the source identity stays through all roles that follow. [STS SourceIdentity]
+  const identity::Session* const from = call.identity.session;
+  if (from != nullptr) session.source_identity = from->source_identity;
+  if (in.source_identity.has_value()) {
+    const std::string_view wanted = in.source_identity.view();
+    if (wanted.size() < 2 || !identity::is_iam_name(wanted))
+      return invalid("sourceIdentity", wanted, "Member must satisfy regular expression pattern: [\\w+=,.@-]*, 2 to 64 long");
+    if (!session.source_identity.empty() && wanted != session.source_identity)
+      return api_error(Error::AccessDenied, "The source identity of this session cannot be changed.");
+    session.source_identity = wanted;
+  }
+  if (auto wrong = take_tags(in, from, session)) return *std::move(wrong);
+  if (auto wrong = take_policy(in, *call.authenticator.directory(), session)) return *std::move(wrong);
   if (call.authenticator.enforces()) {
-    std::vector<policy::ContextEntry> keys{call.keys.begin(), call.keys.end()};
     const std::string_view external = in.external_id.has_value() ? in.external_id.view() : std::string_view{};
-    const std::string_view name = in.role_session_name.view();
-    if (!external.empty()) keys.push_back({"sts:ExternalId", {&external, 1}});
-    keys.push_back({"sts:RoleSessionName", {&name, 1}});
-    if (auto denied = refused(role, "sts:AssumeRole", in.role_arn.view(), call.identity.principal,
-                              call.identity.principal.arn, call.identity.policies, keys))
-      return *std::move(denied);
+    const SessionKeys keys{call.keys, session, in.tags.size(), external};
+    const auto denied = [&](std::string_view action) {
+      return refused(role, action, in.role_arn.view(), call.identity.principal, call.identity.principal.arn,
+                     call.identity.policies, keys.entries);
+    };
+    if (auto no = denied("sts:AssumeRole")) return *std::move(no);
+    if (!session.tags.empty())
+      if (auto no = denied("sts:TagSession")) return *std::move(no);
+    if (!session.source_identity.empty())
+      if (auto no = denied("sts:SetSourceIdentity")) return *std::move(no);
   }
   const std::int64_t seconds_wanted = in.duration_seconds.value_or(kSecondsDefault);
   const bool chained = call.identity.session != nullptr && call.identity.session->kind == identity::Session::Kind::Role;
@@ -155,7 +253,7 @@ Result<Next, ApiError> assume_role_with_web_identity(const model::AssumeRoleWith
                                                      aws::Call& call) {
   if (auto wrong = check(in)) return *std::move(wrong);
   if (!in.web_identity_token.has_value()) return missing("webIdentityToken");
-  auto identity = read_web_identity(in.web_identity_token.view());
+  const auto identity = read_web_identity(in.web_identity_token.view());
   if (!identity) return identity.error();
   const auto* role = call.authenticator.directory()->find_role(in.role_arn.view());
   identity::Session session;
@@ -163,24 +261,18 @@ Result<Next, ApiError> assume_role_with_web_identity(const model::AssumeRoleWith
   session.principal = in.role_arn.view();
   session.name = in.role_session_name.view();
   session.provider = identity->issuer;
-  if (auto wrong = take_policy(in, session)) return *std::move(wrong);
-  if (identity->expires && call.now >= *identity->expires)
+  if (auto wrong = take_policy(in, *call.authenticator.directory(), session)) return *std::move(wrong);
+  std::string audience = identity->audiences.empty() ? std::string{} : identity->audiences.front();
+  if (!call.authenticator.enforces() && identity->expires && call.now >= *identity->expires)
     return api_error(Error::ExpiredToken, "Token expired: the token's exp lies in the past.");
-  const std::string audience = identity->audiences.empty() ? std::string{} : identity->audiences.front();
-  const auto* provider = call.authenticator.directory()->find_provider(session.account, identity->issuer);
   if (call.authenticator.enforces()) {
+    const auto* provider = call.authenticator.directory()->find_provider(session.account, identity->issuer);
     if (provider == nullptr)
       return api_error(Error::InvalidIdentityToken,
                        fmt::format("No OpenIDConnect provider found in your account for https://{}", identity->issuer));
-    if (!is_signed_with(*identity, provider->hs256_secret))
-      return api_error(Error::InvalidIdentityToken,
-                       "Couldn't verify the signature of the token: HS256 with the provider's secret is accepted.");
-    if (!identity->expires) return api_error(Error::InvalidIdentityToken, "Missing a required claim: exp");
-    const bool wanted =
-        provider->client_ids.empty() || std::ranges::any_of(identity->audiences, [&](const std::string& one) {
-          return std::ranges::find(provider->client_ids, one) != provider->client_ids.end();
-        });
-    if (!wanted) return api_error(Error::IdpRejectedClaim, "Incorrect token audience");
+    auto accepted = check_web_identity(*identity, *provider, call.now);
+    if (!accepted) return accepted.error();
+    audience = std::move(*accepted);
     // The trust policy names the provider by its ARN.
     const std::string arn = fmt::format("arn:aws:iam::{}:oidc-provider/{}", session.account, identity->issuer);
     policy::Principal who;

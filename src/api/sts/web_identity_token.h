@@ -1,4 +1,4 @@
-// A web identity's token: a JWT, read and checked. [RFC 7519], [STS AssumeRoleWithWebIdentity]
+// What a web identity's token claims, and whether a provider made it. [RFC 7519], [STS AssumeRoleWithWebIdentity]
 #pragma once
 
 #include <optional>
@@ -9,22 +9,28 @@
 #include "api/aws/error.h"
 #include "base/result.h"
 #include "base/time.h"
+#include "identity/directory.h"
+#include "wire/jwt/jwt.h"
 
 namespace fanfare::api::sts {
 
 struct WebIdentity {
-  std::string issuer;                  ///< without https://: "accounts.example.com"
-  std::string subject;                 ///< "sub"
-  std::vector<std::string> audiences;  ///< "aud"
-  std::optional<Timestamp> expires;    ///< "exp"
-  std::string algorithm;               ///< "HS256"
-  std::string_view signed_part;        ///< header and payload as they stand; a view of the token
-  std::string signature;               ///< bytes
+  wire::jwt::Token token;
+  std::string issuer;                   ///< without https://: "accounts.example.com"
+  std::string subject;                  ///< "sub"
+  std::vector<std::string> audiences;   ///< "aud"
+  std::optional<Timestamp> expires;     ///< "exp"
+  std::optional<Timestamp> not_before;  ///< "nbf"
+  std::optional<Timestamp> issued;      ///< "iat"
 };
 
-/// Errors: InvalidIdentityToken.
+/// The claims as they stand: nothing is checked. The result views `token`. Errors: InvalidIdentityToken.
 Result<WebIdentity, aws::ApiError> read_web_identity(std::string_view token);
-/// Whether the signature is the one that this secret makes. Only HS256 is known.
-bool is_signed_with(const WebIdentity& identity, std::string_view hs256_secret);
+
+/// Whether `provider` made this token for one of its clients, and it holds at `now`: signature, exp, nbf, iat, aud, in this
+/// order; the caller has found the provider by `iss`. Gives the audience that was accepted. Clocks may differ by a minute.
+/// Errors: InvalidIdentityToken, ExpiredToken, IdpRejectedClaim.
+Result<std::string, aws::ApiError> check_web_identity(const WebIdentity& identity, const identity::Provider& provider,
+                                                      Timestamp now);
 
 }  // namespace fanfare::api::sts

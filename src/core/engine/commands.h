@@ -236,11 +236,13 @@ struct DeleteTopic {
 /// Reply: TopicDescription. [SNS GetTopicAttributes]
 struct DescribeTopic {
   TopicKeyView topic;
+  std::string_view action = "sns:GetTopicAttributes";  ///< what it is allowed as
 };
 /// Reply: Done. [SNS SetTopicAttributes]
 struct ChangeTopic {
   TopicKeyView topic;
   topic::TopicChanges attributes;
+  std::string_view action = "sns:SetTopicAttributes";  ///< what it is allowed as
 };
 /// Reply: Tags. [SNS ListTagsForResource]
 struct ListTopicTags {

@@ -242,6 +242,13 @@ bool EngineCore::refused(const Caller& caller, std::string_view action, const To
   return true;
 }
 
+bool EngineCore::refused_of_missing(const Caller& caller, std::string_view action, std::string_view arn) {
+  auto denied = refuses(caller, action, caller.principal.account, arn, nullptr, false);
+  if (!denied) return false;
+  reply(caller.id, std::move(*denied));
+  return true;
+}
+
 // Whose subscription it is may do with it what its own policies allow, also on another account's topic; everybody else is refused
 // unless the topic is theirs. [SNS SetSubscriptionAttributes, Unsubscribe]
 bool EngineCore::refused(const Caller& caller, std::string_view action, const SubscriptionState& subscription) {

@@ -137,7 +137,10 @@ class EngineCore {
   [[nodiscard]] std::string why_not_delivered(const TopicState& topic, const QueueState& queue) const;
   [[nodiscard]] bool refused(const Caller& caller, std::string_view action, const QueueState& queue, bool owner_only = false);
   [[nodiscard]] bool refused(const Caller& caller, std::string_view action, const TopicState& topic, bool owner_only = false);
+  /// Whoever owns the subscription needs the right by their own policies, whoever owns the topic by its policy or theirs.
   [[nodiscard]] bool refused(const Caller& caller, std::string_view action, const SubscriptionState& subscription);
+  /// Of a queue or topic that does not exist: who may not ask about the name does not learn that nobody has it.
+  [[nodiscard]] bool refused_of_missing(const Caller& caller, std::string_view action, std::string_view arn);
   [[nodiscard]] bool refused_by_storage(const Caller& caller);
   /// Queues, topics and subscriptions that one journal can number in its life, the deleted ones included. A snapshot that
   /// names more is damaged.
@@ -219,7 +222,7 @@ class EngineCore {
   [[nodiscard]] SubscriptionState* find_subscription(const SubscriptionKeyView& key) const;
   [[nodiscard]] std::optional<TopicError> check_topic_settings(const TopicKeyView& key, const topic::TopicSettings& settings,
                                                                const topic::TopicChanges& changes) const;
-  [[nodiscard]] std::optional<TopicError> check_subscription(const TopicState& topic, topic::DeliveryProtocol protocol,
+  [[nodiscard]] std::optional<TopicError> check_subscription(const TopicState& topic, std::string_view owner,
                                                              const topic::SubscriptionSettings& settings) const;
   [[nodiscard]] SubscriptionSummary summary_of(const SubscriptionState& subscription) const;
   [[nodiscard]] std::optional<TopicError> check_publication(const TopicState& topic, const OutgoingPublication& publication) const;

@@ -72,7 +72,7 @@ bool EngineCore::is_dead_letter_queue(const QueueState& queue) const {
 
 QueueState* EngineCore::move_source_for(const Caller& caller, const QueueKeyView& key, std::string_view action) {
   if (find_queue(key) == nullptr) {
-    reply(caller.id, error(Code::MoveSourceMissing));
+    if (!refused_of_missing(caller, action, QueueKey{key}.arn().str())) reply(caller.id, error(Code::MoveSourceMissing));
     return nullptr;
   }
   return queue_for(caller, key, action, true);
@@ -81,6 +81,9 @@ QueueState* EngineCore::move_source_for(const Caller& caller, const QueueKeyView
 void EngineCore::run(const Caller& caller, const StartMoveTask& command) {
   QueueState* source = move_source_for(caller, command.source, "sqs:StartMessageMoveTask");
   if (source == nullptr || refused_by_storage(caller)) return;
+  // A task takes messages out and sends them in its caller's name. [SQS API permissions: StartMessageMoveTask]
+  for (const std::string_view action : {"sqs:ReceiveMessage", "sqs:DeleteMessage", "sqs:GetQueueAttributes"})
+    if (refused(caller, action, *source, true)) return;
   if (!is_dead_letter_queue(*source)) return reply(caller.id, error(Code::MoveSourceIsNoDeadLetterQueue));
   if (command.destination) {
     const QueueState* destination = find_queue(*command.destination);
@@ -88,6 +91,12 @@ void EngineCore::run(const Caller& caller, const StartMoveTask& command) {
     if (destination == source) return reply(caller.id, error(Code::MoveDestinationIsSource));
     if (destination->settings.fifo != source->settings.fifo) return reply(caller.id, error(Code::MoveDestinationOfOtherType));
     if (refused(caller, "sqs:SendMessage", *destination, true)) return;
+  } else {
+    // Back to where they came from.
+    for (const auto& [key, queue] : queue_names_) {
+      const auto& redrive = queue->settings.redrive_policy;
+      if (redrive && redrive->dead_letter_queue == source->key && refused(caller, "sqs:SendMessage", *queue, true)) return;
+    }
   }
   if (source->running_move() != nullptr) return reply(caller.id, error(Code::MoveTaskRunning));
   const auto running = std::count_if(moves_due_.begin(), moves_due_.end(), [&](const auto& entry) {

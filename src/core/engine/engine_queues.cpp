@@ -38,7 +38,7 @@ QueueState* EngineCore::queue_by_number(std::uint32_t number) const {
 QueueState* EngineCore::queue_for(const Caller& caller, const QueueKeyView& key, std::string_view action, bool owner_only) {
   QueueState* queue = find_queue(key);
   if (queue == nullptr) {
-    reply(caller.id, error(Code::QueueDoesNotExist));
+    if (!refused_of_missing(caller, action, QueueKey{key}.arn().str())) reply(caller.id, error(Code::QueueDoesNotExist));
     return nullptr;
   }
   if (refused(caller, action, *queue, owner_only)) return nullptr;
@@ -84,6 +84,10 @@ void EngineCore::run(const Caller& caller, const CreateQueue& command) {
   const QueueKey key{command.queue};
   if (auto denied = refuses(caller, "sqs:CreateQueue", command.queue.account, key.arn().str(), nullptr, true))
     return reply(caller.id, std::move(*denied));
+  // [SQS CreateQueue: to tag on creation one must have sqs:TagQueue, too]
+  if (!command.tags.empty())
+    if (auto denied = refuses(caller, "sqs:TagQueue", command.queue.account, key.arn().str(), nullptr, true))
+      return reply(caller.id, std::move(*denied));
   if (!queue::is_valid_queue_name(command.queue.name)) return reply(caller.id, error(Code::InvalidQueueName));
   if (queue::is_fifo_name(command.queue.name) != command.attributes.fifo.value_or(false))
     return reply(caller.id, error(Code::NameAndTypeDisagree, queue::QueueAttribute::FifoQueue));

@@ -32,7 +32,7 @@ TopicState* EngineCore::find_topic(const TopicKeyView& key) const {
 TopicState* EngineCore::topic_for(const Caller& caller, const TopicKeyView& key, std::string_view action, bool owner_only) {
   TopicState* topic = find_topic(key);
   if (topic == nullptr) {
-    reply(caller.id, error(Code::TopicDoesNotExist));
+    if (!refused_of_missing(caller, action, TopicKey{key}.arn().str())) reply(caller.id, error(Code::TopicDoesNotExist));
     return nullptr;
   }
   return refused(caller, action, *topic, owner_only) ? nullptr : topic;
@@ -58,6 +58,10 @@ void EngineCore::run(const Caller& caller, const CreateTopic& command) {
   const TopicKey key{command.topic};
   if (auto denied = refuses(caller, "sns:CreateTopic", command.topic.account, key.arn().str(), nullptr, true))
     return reply(caller.id, std::move(*denied));
+  // [SNS CreateTopic: to tag on creation one must have sns:TagResource, too]
+  if (!command.tags.empty())
+    if (auto denied = refuses(caller, "sns:TagResource", command.topic.account, key.arn().str(), nullptr, true))
+      return reply(caller.id, std::move(*denied));
   if (!topic::is_valid_topic_name(command.topic.name)) return reply(caller.id, error(Code::InvalidTopicName));
   TagMap tags = owned(command.tags);
   if (const TopicState* existing = find_topic(command.topic)) {
@@ -92,7 +96,10 @@ void EngineCore::run(const Caller& caller, const ListTopics& command) {
 
 void EngineCore::run(const Caller& caller, const DeleteTopic& command) {
   const TopicState* topic = find_topic(command.topic);
-  if (topic == nullptr) return reply(caller.id, Done{});
+  if (topic == nullptr) {
+    if (!refused_of_missing(caller, "sns:DeleteTopic", TopicKey{command.topic}.arn().str())) reply(caller.id, Done{});
+    return;
+  }
   if (refused(caller, "sns:DeleteTopic", *topic)) return;
   for (const SubscriptionState* subscription : topic->subscriptions) delete_outbound_queue(*subscription);
   record(TopicDeletedEvent{topic->id.number});
@@ -100,7 +107,7 @@ void EngineCore::run(const Caller& caller, const DeleteTopic& command) {
 }
 
 void EngineCore::run(const Caller& caller, const DescribeTopic& command) {
-  const TopicState* topic = topic_for(caller, command.topic, "sns:GetTopicAttributes");
+  const TopicState* topic = topic_for(caller, command.topic, command.action);
   if (topic == nullptr) return;
   const auto pending = static_cast<std::uint64_t>(std::count_if(
       topic->subscriptions.begin(), topic->subscriptions.end(), [](const auto* s) { return !s->token.empty(); }));
@@ -109,7 +116,7 @@ void EngineCore::run(const Caller& caller, const DescribeTopic& command) {
 }
 
 void EngineCore::run(const Caller& caller, const ChangeTopic& command) {
-  const TopicState* topic = topic_for(caller, command.topic, "sns:SetTopicAttributes");
+  const TopicState* topic = topic_for(caller, command.topic, command.action);
   if (topic == nullptr) return;
   if (command.attributes.fifo && *command.attributes.fifo != topic->settings.fifo)
     return reply(caller.id, error(Code::CannotChangeTopicType));
@@ -164,7 +171,7 @@ SubscriptionSummary EngineCore::summary_of(const SubscriptionState& subscription
           !subscription.token.empty()};
 }
 
-std::optional<TopicError> EngineCore::check_subscription(const TopicState& topic, topic::DeliveryProtocol protocol,
+std::optional<TopicError> EngineCore::check_subscription(const TopicState& topic, std::string_view owner,
                                                          const topic::SubscriptionSettings& settings) const {
   if (!settings.filter_policy.empty()) {
     auto filter = topic::FilterPolicy::parse(settings.filter_policy, settings.filter_scope);
@@ -177,12 +184,12 @@ std::optional<TopicError> EngineCore::check_subscription(const TopicState& topic
   if (settings.redrive_policy) {
     const auto target = queue::parse_queue_arn(settings.redrive_policy->dead_letter_queue.str());
     if (!target) return error(Code::BadRedrivePolicy);
-    if (target->account != topic.key.account.str() || target->region != topic.key.region.str())
+    // [SNS dead-letter queues: of the subscription's account and region]
+    if (target->account != owner || target->region != topic.key.region.str())
       return error(Code::BadRedrivePolicy);
     const bool fifo_target = queue::is_fifo_name(target->name);
     if (fifo_target != topic.settings.fifo) return error(Code::BadRedrivePolicy);
   }
-  static_cast<void>(protocol);
   return std::nullopt;
 }
 
@@ -212,7 +219,8 @@ void EngineCore::run(const Caller& caller, const Subscribe& command) {
     return reply_when_durable(caller.id, Subscribed{topic->key, subscription.uuid, !subscription.token.empty()});
   }
   topic::SubscriptionSettings settings = topic::with_changes({}, command.attributes);
-  if (auto bad = check_subscription(*topic, command.protocol, settings)) return reply(caller.id, std::move(*bad));
+  const std::string owner = caller.principal.account.empty() ? topic->key.account.str() : std::string{caller.principal.account};
+  if (auto bad = check_subscription(*topic, owner, settings)) return reply(caller.id, std::move(*bad));
   if (refused_by_storage(caller) || refused_by_numbers(caller)) return;
   // Whoever owns the queue needs no confirmation; anybody else's request must be confirmed by its owner.
   const bool confirmed = to_queue ? queue_key->account == caller.principal.account : !outbound;
@@ -223,7 +231,7 @@ void EngineCore::run(const Caller& caller, const Subscribe& command) {
   event.uuid = command.fresh_uuid;
   event.protocol = command.protocol;
   event.endpoint = command.endpoint;
-  event.owner = caller.principal.account.empty() ? topic->key.account.str() : std::string{caller.principal.account};
+  event.owner = owner;
   event.principal = caller.principal.arn;
   if (!confirmed) event.token = command.fresh_token;
   event.authenticated = confirmed;
@@ -243,7 +251,9 @@ void EngineCore::run(const Caller& caller, const ConfirmSubscription& command) {
   if (found == topic->subscriptions.end() || (*found)->created_at + kTokenValidFor <= now_)
     return reply(caller.id, error(Code::InvalidToken));
   const topic::SubscriptionUuid uuid = (*found)->uuid;
-  record(SubscriptionConfirmedEvent{(*found)->id.number, command.authenticate_on_unsubscribe});
+  // Only a signed confirmation can ask for signatures later. [SNS ConfirmSubscription AuthenticateOnUnsubscribe]
+  const bool is_signed = caller.principal.kind != policy::Principal::Kind::Anonymous;
+  record(SubscriptionConfirmedEvent{(*found)->id.number, command.authenticate_on_unsubscribe && is_signed});
   reply_when_durable(caller.id, Subscribed{topic->key, uuid, false});
 }
 
@@ -309,7 +319,7 @@ void EngineCore::run(const Caller& caller, const ChangeSubscription& command) {
   const TopicState& topic = *topics_[subscription->topic.number];
   if (refused(caller, "sns:SetSubscriptionAttributes", *subscription)) return;
   topic::SubscriptionSettings settings = topic::with_changes(subscription->settings, command.attributes);
-  if (auto bad = check_subscription(topic, subscription->protocol, settings)) return reply(caller.id, std::move(*bad));
+  if (auto bad = check_subscription(topic, subscription->owner, settings)) return reply(caller.id, std::move(*bad));
   if (refused_by_storage(caller)) return;
   record(SubscriptionChangedEvent{subscription->id.number, std::move(settings)});
   reply_when_durable(caller.id, Done{});

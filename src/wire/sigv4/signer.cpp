@@ -40,6 +40,23 @@ std::string signature_of(std::string_view canonical, std::string_view credential
   return digest::hex(digest::bytes_of((*key)(string_to_sign(canonical, scope.time, scope.region, scope.service))));
 }
 
+/// `host;x-amz-date` of these fields: each once, in order.
+std::string names_of(const std::vector<http::Header>& headers) {
+  std::vector<std::string> names;
+  for (const auto& field : headers) {
+    auto& name = names.emplace_back(field.name);
+    for (auto& c : name) c = c >= 'A' && c <= 'Z' ? static_cast<char>(c | 0x20) : c;
+  }
+  std::sort(names.begin(), names.end());
+  names.erase(std::unique(names.begin(), names.end()), names.end());
+  std::string out;
+  for (const auto& name : names) {
+    if (!out.empty()) out.push_back(';');
+    out += name;
+  }
+  return out;
+}
+
 }  // namespace
 
 SignedFields sign(const RequestView& request, const Credentials& credentials, const Scope& scope,
@@ -55,19 +72,7 @@ SignedFields sign(const RequestView& request, const Credentials& credentials, co
   headers.push_back({"x-amz-date", out.date});
   if (!out.session_token.empty()) headers.push_back({"x-amz-security-token", out.session_token});
 
-  std::vector<std::string> names;
-  for (const auto& field : headers) {
-    auto& name = names.emplace_back(field.name);
-    for (auto& c : name) c = c >= 'A' && c <= 'Z' ? static_cast<char>(c | 0x20) : c;
-  }
-  std::sort(names.begin(), names.end());
-  names.erase(std::unique(names.begin(), names.end()), names.end());
-  std::string signed_headers;
-  for (const auto& name : names) {
-    if (!signed_headers.empty()) signed_headers.push_back(';');
-    signed_headers += name;
-  }
-
+  const std::string signed_headers = names_of(headers);
   auto signed_request = request;
   signed_request.headers = http::Headers{headers};
   std::string canonical;
@@ -102,13 +107,20 @@ std::string presign(const RequestView& request, const Credentials& credentials, 
   add("X-Amz-Credential", credential);
   add("X-Amz-Date", time);
   add("X-Amz-Expires", std::to_string(std::clamp<std::int64_t>(expires.count(), 1, kExpiresMax.count())));
-  add("X-Amz-SignedHeaders", "host");
+  std::vector<http::Header> headers;
+  for (const auto& field : request.headers) {
+    constexpr std::string_view kAmz = "x-amz-";
+    const bool is_amz = http::equal_ignoring_case(field.name.substr(0, kAmz.size()), kAmz) && !is_left_out(field.name);
+    if (is_amz || http::equal_ignoring_case(field.name, "host")) headers.push_back(field);
+  }
+  const std::string signed_headers = names_of(headers);
+  add("X-Amz-SignedHeaders", signed_headers);
   if (!credentials.session_token.empty()) add("X-Amz-Security-Token", credentials.session_token);
 
   auto signed_request = request;
   signed_request.query = query;
   std::string canonical;
-  append_canonical_request(canonical, signed_request, "host",
+  append_canonical_request(canonical, signed_request, signed_headers,
                            digest::hex(digest::bytes_of(digest::sha256(request.body))));
   add("X-Amz-Signature", signature_of(canonical, credential, credentials.secret, date, scope, cache));
   return query;

@@ -6,7 +6,9 @@
 // Rule 2: signatures are compared in constant time; a signing key is kept only after a signature made with it was
 // right, so
 //         nobody without the secret can fill the cache.
-// Rule 3: no error repeats what could be a secret: an Authorization field appears only as its hash, a session token not
+// Rule 3: nothing that decides stands twice or unsigned: two Authorization fields, a parameter given twice and an X-Amz-*
+//         field that the signature does not cover are refused.
+// Rule 4: no error repeats what could be a secret: an Authorization field appears only as its hash, a session token not
 // at all. Source: [AWS IAM User Guide, Signature Version 4 for API requests].
 #pragma once
 
@@ -100,7 +102,7 @@ struct SignedFields {
 SignedFields sign(const RequestView& request, const Credentials& credentials, const Scope& scope,
                   SigningKeyCache& cache);
 
-/// The query of a presigned request, X-Amz-Signature last. Only Host is signed of the fields. `expires` from 1 s to
+/// The query of a presigned request, X-Amz-Signature last. Of the fields, Host and X-Amz-* are signed. `expires` from 1 s to
 /// kExpiresMax.
 std::string presign(const RequestView& request, const Credentials& credentials, const Scope& scope, seconds expires,
                     SigningKeyCache& cache);
@@ -139,17 +141,19 @@ struct Authorization {
 };
 
 /// Reads the Authorization field, else the X-Amz-* parameters of the query. `query` is filled only for the latter and
-/// must outlive the result. Errors: Missing, Incomplete, WrongScope (day and terminator).
+/// must outlive the result. Errors: Missing, Incomplete (also: a part stands twice), WrongScope (day and terminator).
 Result<Authorization, Error> read_authorization(const RequestView& request, http::Form& query);
 
 struct VerifyOptions {
   seconds skew_max{15 * 60};
-  bool unsigned_payload_allowed = true;  ///< x-amz-content-sha256: UNSIGNED-PAYLOAD
+  /// x-amz-content-sha256: UNSIGNED-PAYLOAD, with which any body fits the signature. Only S3 takes it.
+  bool unsigned_payload_allowed = false;
 };
 
 /// Checks time and signature. The caller has found the secret of `authorization.access_key_id` and compares region and
-/// service as it sees fit. `scratch` is a buffer to reuse. Errors: Expired, NotYetCurrent, Incomplete (Host not
-/// signed), WrongPayload, Mismatch.
+/// service as it sees fit. `scratch` is a buffer to reuse. Errors: Expired, NotYetCurrent, Incomplete (Host or an X-Amz-*
+/// field not signed; X-Amz-Date and X-Amz-Content-SHA256 are covered by the string to sign, X-Amz-Security-Token by the
+/// key), WrongPayload, Mismatch.
 Result<Success, Error> verify(const RequestView& request, const Authorization& authorization, std::string_view secret,
                               Timestamp now, SigningKeyCache& cache, std::string& scratch,
                               const VerifyOptions& options = {});

@@ -340,8 +340,71 @@ TEST(Verify, PayloadHashesAreCheckedAndMayBeLeftOut) {
   message.set("X-Amz-Content-Sha256", kUnsignedPayload);
   message.sign_with(kKey);
   message.body = "anything";
+  EXPECT_EQ(check(message, kThen, {.unsigned_payload_allowed = true}).message, "verified");
+  EXPECT_EQ(check(message).reason, Reason::WrongPayload) << "any body would do";
+}
+
+TEST(Verify, FieldsOfAmazonMustBeSigned) {
+  Message message;
+  message.sign_with(kKey);
+  message.set("X-Amz-Meta", "put in on the way");
+  const auto put_in = check(message);
+  EXPECT_EQ(put_in.reason, Reason::Incomplete);
+  EXPECT_EQ(put_in.message, "'X-Amz-Meta' must be a 'SignedHeader' in the AWS Authorization.");
+  message.remove("X-Amz-Meta");
   EXPECT_EQ(check(message).message, "verified");
-  EXPECT_EQ(check(message, kThen, {.unsigned_payload_allowed = false}).reason, Reason::WrongPayload);
+  message.set("X-Amzn-Trace-Id", "Root=1");  // not Amazon's own: a load balancer writes it
+  EXPECT_EQ(check(message).message, "verified");
+  message.set("X-Amz-Target", "AmazonSQS.DeleteQueue");
+  EXPECT_EQ(check(message).reason, Reason::Mismatch);
+}
+
+TEST(Presign, SignsTheFieldsThatDecide) {
+  Message message;
+  message.body = "";
+  SigningKeyCache cache;
+  message.query = presign(message.view(), kKey, kScope, 60s, cache);
+  EXPECT_NE(message.query.find("X-Amz-SignedHeaders=host%3Bx-amz-target"), std::string::npos) << message.query;
+  EXPECT_EQ(check(message).message, "verified");
+  message.set("X-Amz-Target", "AmazonSQS.DeleteQueue");
+  EXPECT_EQ(check(message).reason, Reason::Mismatch);
+}
+
+TEST(ReadAuthorization, RefusesWhatStandsTwice) {
+  Message message;
+  message.sign_with(kKey);
+  const std::string right{message.view().headers.get("Authorization")};
+  for (const auto* part : {"Credential=AKIDOTHER/20150830/us-east-1/sns/aws4_request, ", "SignedHeaders=host, ", "Signature=00, "}) {
+    for (const bool first : {true, false}) {
+      std::string both = right;
+      const std::string text{part};
+      if (first) {
+        both.insert(both.find(' ') + 1, text);
+      } else {
+        both += ", " + text.substr(0, text.size() - 2);
+      }
+      message.set("Authorization", both);
+      const auto error = check(message);
+      EXPECT_EQ(error.reason, Reason::Incomplete) << both;
+      EXPECT_NE(error.message.find("twice"), std::string::npos) << error.message;
+      EXPECT_EQ(error.message.find("AKIDOTHER"), std::string::npos) << "what was sent is not repeated";
+    }
+  }
+  message.set("Authorization", right);
+  EXPECT_EQ(check(message).message, "verified");
+  message.fields.emplace_back("authorization", right);
+  EXPECT_EQ(check(message).reason, Reason::Incomplete);
+
+  Message presigned;
+  presigned.body = "";
+  SigningKeyCache cache;
+  presigned.query = presign(presigned.view(), kKey, kScope, 60s, cache);
+  const std::string query = presigned.query;
+  for (const auto* name : {"X-Amz-Algorithm", "X-Amz-Credential", "X-Amz-Date", "X-Amz-Expires", "X-Amz-SignedHeaders", "X-Amz-Signature"})
+    for (const bool first : {true, false}) {
+      presigned.query = first ? std::string(name) + "=1&" + query : query + "&" + name + "=1";
+      EXPECT_EQ(check(presigned).reason, Reason::Incomplete) << presigned.query;
+    }
 }
 
 TEST(Verify, DateMayStandInTheDateField) {
@@ -351,7 +414,7 @@ TEST(Verify, DateMayStandInTheDateField) {
   // Signed with a Date field instead: what a client without X-Amz-Date does.
   for (const auto* date : {"20150830T123600Z", "Sun, 30 Aug 2015 12:36:00 GMT"}) {
     message.set("Date", date);
-    const std::string signed_headers = "date;host";
+    const std::string signed_headers = "date;host;x-amz-target";
     std::string canonical;
     append_canonical_request(canonical, message.view(), signed_headers,
                              digest::hex(digest::bytes_of(digest::sha256(message.body))));
@@ -359,7 +422,7 @@ TEST(Verify, DateMayStandInTheDateField) {
     const auto signature = digest::hex(digest::bytes_of(key(string_to_sign(canonical, kThen, "us-east-1", "sqs"))));
     message.set("Authorization",
                 "AWS4-HMAC-SHA256 "
-                "Credential=AKIDEXAMPLE/20150830/us-east-1/sqs/aws4_request,SignedHeaders=date;host,Signature=" +
+                "Credential=AKIDEXAMPLE/20150830/us-east-1/sqs/aws4_request,SignedHeaders=date;host;x-amz-target,Signature=" +
                     signature);
     EXPECT_EQ(check(message).message, "verified") << date;
   }
@@ -525,7 +588,8 @@ TEST(ReadAuthorization, NamesEachMissingParameterOfTheQuery) {
       "&X-Amz-SignedHeaders=host&X-Amz-Signature=0";
   message.query = all;
   EXPECT_EQ(read_error(message).message, "read");
-  message.query = "X-Amz-Algorithm=AWS3&" + all;
+  message.query = all;
+  message.query.replace(message.query.find("AWS4-HMAC-SHA256"), 16, "AWS3");
   EXPECT_EQ(read_error(message).message, "Unsupported AWS 'algorithm': 'AWS3'");
   for (const auto* expires : {"0", "-1", "604801", "x", "", "1.5", "99999999999999999999"}) {
     message.query = all + "&X-Amz-Expires=" + expires;

@@ -93,9 +93,16 @@ Result<Authorization, Error> read_header(const RequestView& request, std::string
       }
       const auto name = part.substr(0, equals);
       const auto value = part.substr(equals + 1);
-      if (name == "Credential") out.credential = value;
-      if (name == "SignedHeaders") out.signed_headers = value;
-      if (name == "Signature") out.signature = value;
+      auto* const into = name == "Credential"      ? &out.credential
+                         : name == "SignedHeaders" ? &out.signed_headers
+                         : name == "Signature"     ? &out.signature
+                                                   : nullptr;
+      if (into == nullptr) continue;
+      if (!into->empty()) {
+        return Error{Reason::Incomplete,
+                     fmt::format("Authorization header has the parameter '{}' twice. {}", name, hashed(text))};
+      }
+      *into = value;
     }
   }
   const auto amz = request.headers.find("x-amz-date");
@@ -121,6 +128,12 @@ Result<Authorization, Error> read_header(const RequestView& request, std::string
 }
 
 Result<Authorization, Error> read_query(const http::Form& query) {
+  for (const std::string_view name : {"X-Amz-Algorithm", "X-Amz-Credential", "X-Amz-Date", "X-Amz-Expires",
+                                      "X-Amz-Security-Token", "X-Amz-Signature", "X-Amz-SignedHeaders"}) {
+    const auto named = [&](const http::FormField& field) { return field.name == name; };
+    if (std::ranges::count_if(query.fields(), named) > 1)
+      return Error{Reason::Incomplete, fmt::format("AWS query-string parameters have '{}' twice.", name)};
+  }
   Authorization out;
   out.presigned = true;
   const auto get = [&](std::string_view name) { return query.find(name).value_or(std::string_view{}); };
@@ -183,10 +196,33 @@ std::optional<Error> check_time(const Authorization& authorization, Timestamp no
 bool signs(std::string_view signed_headers, std::string_view name) {
   for (;;) {
     const auto end = signed_headers.find(';');
-    if (signed_headers.substr(0, end) == name) return true;
+    if (http::equal_ignoring_case(signed_headers.substr(0, end), name)) return true;
     if (end == std::string_view::npos) return false;
     signed_headers.remove_prefix(end + 1);
   }
+}
+
+/// Fields whose content is part of the string to sign anyway; and the session token, which some clients add after signing:
+/// it holds for its own access key only, and that is signed.
+bool is_covered(std::string_view name) {
+  return http::equal_ignoring_case(name, "x-amz-date") || http::equal_ignoring_case(name, "x-amz-content-sha256") ||
+         http::equal_ignoring_case(name, "x-amz-security-token");
+}
+
+/// An X-Amz-* field that the signature does not cover: whoever is between could have put it in. [SigV4 canonical headers]
+std::optional<Error> check_signed_fields(const RequestView& request, std::string_view signed_headers) {
+  constexpr std::string_view kPrefix = "x-amz-";
+  const auto unsigned_field = [](std::string_view name) {
+    return Error{Reason::Incomplete, fmt::format("'{}' must be a 'SignedHeader' in the AWS Authorization.", name)};
+  };
+  if (!signs(signed_headers, "host")) return unsigned_field("Host' or ':authority");
+  for (const auto& field : request.headers) {
+    if (field.name.size() <= kPrefix.size() ||
+        !http::equal_ignoring_case(field.name.substr(0, kPrefix.size()), kPrefix) || is_covered(field.name))
+      continue;
+    if (!signs(signed_headers, field.name)) return unsigned_field(field.name.substr(0, 64));
+  }
+  return std::nullopt;
 }
 
 Error mismatch(const RequestView& request, const Authorization& authorization, std::string_view payload_hash) {
@@ -209,7 +245,11 @@ Error mismatch(const RequestView& request, const Authorization& authorization, s
 }  // namespace
 
 Result<Authorization, Error> read_authorization(const RequestView& request, http::Form& query) {
-  if (const auto header = request.headers.find("authorization")) return read_header(request, *header);
+  if (const auto header = request.headers.find("authorization")) {
+    if (request.headers.count("authorization") > 1)
+      return Error{Reason::Incomplete, "The Authorization header stands twice."};
+    return read_header(request, *header);
+  }
   if (request.query.find("X-Amz-") != std::string_view::npos && !query.parse(request.query)) {
     for (const auto* name : {"X-Amz-Signature", "X-Amz-Credential", "X-Amz-Algorithm"}) {
       if (query.find(name)) return read_query(query);
@@ -221,9 +261,7 @@ Result<Authorization, Error> read_authorization(const RequestView& request, http
 Result<Success, Error> verify(const RequestView& request, const Authorization& authorization, std::string_view secret,
                               Timestamp now, SigningKeyCache& cache, std::string& scratch,
                               const VerifyOptions& options) {
-  if (!signs(authorization.signed_headers, "host")) {
-    return Error{Reason::Incomplete, "'Host' or ':authority' must be a 'SignedHeader' in the AWS Authorization."};
-  }
+  if (auto wrong = check_signed_fields(request, authorization.signed_headers)) return std::move(*wrong);
   if (auto wrong = check_time(authorization, now, options.skew_max)) return std::move(*wrong);
 
   const auto claimed = request.headers.find("x-amz-content-sha256");
