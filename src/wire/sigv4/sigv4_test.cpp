@@ -359,6 +359,17 @@ TEST(Verify, FieldsOfAmazonMustBeSigned) {
   EXPECT_EQ(check(message).reason, Reason::Mismatch);
 }
 
+TEST(Verify, AListOfSignedFieldsHasItsLimit) {
+  Message message;
+  message.sign_with(kKey);
+  std::string field{message.view().headers.get("Authorization")};
+  std::string many;
+  while (many.size() < 5'000) many += "a;";
+  field.insert(field.find("SignedHeaders=") + 14, many);
+  message.set("Authorization", field);
+  EXPECT_NE(check(message).message.find("4096 are accepted"), std::string::npos) << check(message).message;
+}
+
 TEST(Presign, SignsTheFieldsThatDecide) {
   Message message;
   message.body = "";

@@ -14,6 +14,9 @@ namespace fanfare::wire::sigv4 {
 
 namespace {
 
+/// More than any client lists. Each name is looked for among all fields before anybody has proved anything.
+constexpr std::size_t kSignedHeadersBytesMax = 4'096;
+
 std::string_view trim(std::string_view text) {
   while (!text.empty() && (text.front() == ' ' || text.front() == '\t')) text.remove_prefix(1);
   while (!text.empty() && (text.back() == ' ' || text.back() == '\t')) text.remove_suffix(1);
@@ -215,6 +218,8 @@ std::optional<Error> check_signed_fields(const RequestView& request, std::string
   const auto unsigned_field = [](std::string_view name) {
     return Error{Reason::Incomplete, fmt::format("'{}' must be a 'SignedHeader' in the AWS Authorization.", name)};
   };
+  if (signed_headers.size() > kSignedHeadersBytesMax)
+    return Error{Reason::Incomplete, fmt::format("SignedHeaders has {} bytes, {} are accepted.", signed_headers.size(), kSignedHeadersBytesMax)};
   if (!signs(signed_headers, "host")) return unsigned_field("Host' or ':authority");
   for (const auto& field : request.headers) {
     if (field.name.size() <= kPrefix.size() ||
