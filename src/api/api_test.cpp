@@ -529,6 +529,22 @@ TEST(Service, AHostThatCouldSmuggleAPathIsNotUsed) {
   }
 }
 
+TEST(Service, PagesOfForeignOriginsDoNothingInDevelopment) {
+  TestBroker broker;
+  const auto code = [&](std::string_view fields, std::string_view body = "Action=ListQueues") {
+    broker.send(post("/", "Content-Type: application/x-www-form-urlencoded\r\n" + std::string(fields), body));
+    return broker.last_outcome().error_code;
+  };
+  EXPECT_EQ(code(""), "");
+  EXPECT_EQ(code("Origin: http://localhost:3000\r\n"), "");
+  EXPECT_EQ(code("Origin: http://127.0.0.1:4580\r\nSec-Fetch-Site: same-site\r\n"), "");
+  EXPECT_EQ(code("Origin: https://evil.example\r\n"), "AccessDenied");
+  EXPECT_EQ(code("Origin: http://localhost.evil.example\r\n"), "AccessDenied");
+  EXPECT_EQ(code("Origin: null\r\n"), "AccessDenied");
+  EXPECT_EQ(code("Sec-Fetch-Site: cross-site\r\n"), "AccessDenied") << "an image, a form";
+  EXPECT_EQ(code("Sec-Fetch-Site: cross-site\r\n", "Action=Unsubscribe&SubscriptionArn=x"), "InvalidParameter") << "a link is followed";
+}
+
 TEST(Service, RequestsHaveDifferentIds) {
   TestBroker broker;
   std::set<std::string> ids;

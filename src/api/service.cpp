@@ -26,6 +26,7 @@
 #include "wire/aws_query/form.h"
 #include "wire/aws_query/xml.h"
 #include "wire/http/response.h"
+#include "wire/http/url.h"
 #include "wire/json/reader.h"
 #include "wire/json/writer.h"
 
@@ -83,6 +84,17 @@ bool is_open_to_anonymous(const aws::Operation& operation) {
       "DeleteMessage", "DeleteMessageBatch", "GetQueueAttributes", "GetQueueUrl", "GetTopicAttributes", "Publish",
       "PublishBatch", "PurgeQueue", "ReceiveMessage", "SendMessage", "SendMessageBatch", "Subscribe", "Unsubscribe"};
   return std::ranges::find(kOpen, operation.name) != kOpen.end();
+}
+
+/// Whether a page of a foreign origin sent this through its visitor's browser. Where nobody has to prove who they are, it
+/// could otherwise do anything; links of messages and confirmations are meant to be followed from anywhere.
+bool is_of_foreign_page(const aws::Head& head, const aws::Operation& operation) {
+  if (head.origin.empty() && head.fetch_site.empty()) return false;
+  if (operation.name == "ConfirmSubscription" || operation.name == "Unsubscribe") return false;
+  if (head.fetch_site == "cross-site") return true;
+  if (head.origin.empty()) return false;
+  const auto url = wire::http::parse_url(head.origin);
+  return !url || !wire::http::is_loopback_host(url->host);
 }
 
 /// Whether the caller's own policies allow an action that no resource owns. The engine asks for all others, STS itself for
@@ -310,6 +322,10 @@ Result<aws::Next, ApiError> Service::State::decode(const wire::http::Request& re
                                                                     request.body.size(), options.body_bytes_max));
   }
 
+  if (!authenticator.enforces() && is_of_foreign_page(head, *route.operation)) {
+    return aws::api_error(CommonError::AccessDenied,
+                          "A page of another origin may not use a server in development mode, which trusts everybody.");
+  }
   route.credential.expected_service = aws::model_of(route.service).name;
   auto identity = authenticator.authenticate(request, route.credential, info.now, request_arena);
   if (!identity) return identity.error();

@@ -30,6 +30,8 @@ void AdminPlane::problem(net::ConnectionId id, int status, std::string_view deta
 
 void AdminPlane::on_request(net::ConnectionId id, const http::Request& request) {
   Headers headers{{"Cache-Control", "no-store"}};
+  if (options_.loopback && !request.authority.empty() && !is_loopback_origin("http://" + std::string(request.authority)))
+    return problem(id, 421, "this port answers to localhost and loopback addresses", headers);
   const std::string_view origin = request.headers.find("Origin").value_or("");
   if (!origin.empty()) {
     // A page of a foreign origin must not steer the server through its visitor's browser.

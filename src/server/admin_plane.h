@@ -17,6 +17,8 @@ struct AdminOptions {
   bool movable_clock = false;    ///< --clock manual
   Chaos* chaos = nullptr;        ///< --chaos
   bool development = true;       ///< pages of any loopback origin may read
+  /// The port is bound to a loopback address: then a request for another host is one of a page whose name was pointed here.
+  bool loopback = false;
   std::function<void()> clock_moves;               ///< before the clock jumps: what was counted belongs to the time before
   std::function<void()> clock_moved;               ///< after the clock jumped: deadlines are nearer now
   std::vector<std::function<void(std::string&)>> more_metrics;  ///< of other parts of the process; called on this loop's thread

@@ -331,6 +331,10 @@ int run(const ServeOptions& options, const sigset_t& signals, Log& log) {
   std::unique_ptr<net::Loop> admin_loop = make_loop(options, {.max_connections = 1000, .refusal = refusal_text()});
   const net::SocketAddress admin_bound = listen(*admin_loop, "admin", admin, false).address;
   AdminOptions admin_options;
+  admin_options.development = options.auth == "development";
+  admin_options.loopback = admin.ip.is_loopback();
+  if (!admin_options.development && !admin_options.loopback)
+    log.warn("server.public_admin", {{"address", admin.str()}, {"meaning", "whoever reaches the admin port may read metrics, state and captured messages"}});
   admin_options.movable_clock = options.clock == "manual";
   if (chaos) {
     admin_options.chaos = &*chaos;

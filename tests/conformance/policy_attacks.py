@@ -486,6 +486,23 @@ def attacks(cases):
                 one.fields = one.fields[:1]
                 assert one.send(False)[0] in (403, 404), path
 
+    def admin_port_for_a_name_that_was_pointed_here():
+        address = urllib.parse.urlsplit(cases.SERVER.urls["admin"])
+        for host, origin, wanted in (("evil.example:%d" % address.port, None, 421), (address.netloc, "http://evil.example", 403),
+                                     (address.netloc, "http://localhost:3000", 403), (address.netloc, None, 200), ("localhost", None, 200)):
+            connection = http.client.HTTPConnection(address.hostname, address.port, timeout=30)
+            connection.request("GET", "/_fanfare/captured", headers=dict({"Host": host}, **({"Origin": origin} if origin else {})))
+            equal((host, origin, connection.getresponse().status), (host, origin, wanted))
+            connection.close()
+
+    def pages_of_foreign_origins_in_development():
+        address = urllib.parse.urlsplit(cases.OPEN.endpoint)
+        for fields, wanted in (({"Origin": "https://evil.example"}, 403), ({"Sec-Fetch-Site": "cross-site"}, 403), ({}, 200), ({"Origin": "http://localhost:3000"}, 200)):
+            connection = http.client.HTTPConnection(address.hostname, address.port, timeout=30)
+            connection.request("GET", "/?Action=ListQueues", headers=fields)
+            equal((fields, connection.getresponse().status), (fields, wanted))
+            connection.close()
+
     def certificate_is_read_and_no_more():
         path = "/SimpleNotificationService-x.pem"
         for method in ("GET", "POST"):

@@ -96,6 +96,9 @@ std::optional<ApiError> parse_form(wire::http::Form& form, std::string_view text
 Head::Head(const wire::http::Request& request) {
   for (const auto& [name, value] : request.headers) {
     switch (name.size()) {  // most fields are told apart by their length
+      case 6:
+        if (equal_ignoring_case(name, "Origin")) origin = value;
+        break;
       case 10:
         if (equal_ignoring_case(name, "User-Agent")) user_agent = value;
         break;
@@ -105,6 +108,9 @@ Head::Head(const wire::http::Request& request) {
         break;
       case 13:
         if (equal_ignoring_case(name, "Authorization")) authorization = value;
+        break;
+      case 14:
+        if (equal_ignoring_case(name, "Sec-Fetch-Site")) fetch_site = value;
         break;
       case 15:
         if (equal_ignoring_case(name, "X-Amzn-Trace-Id")) trace_id = value;

@@ -32,6 +32,8 @@ struct Head {
   std::string_view user_agent;
   std::string_view forwarded_proto;  ///< X-Forwarded-Proto, of a proxy that ends TLS
   std::string_view trace_id;         ///< X-Amzn-Trace-Id, of a client that is traced
+  std::string_view origin;           ///< Origin, of a browser
+  std::string_view fetch_site;       ///< Sec-Fetch-Site, of a browser: `cross-site`
 };
 
 struct Route {

@@ -221,6 +221,71 @@ TEST(Engine, AMessageOfAnotherAccountsQueueNeedsBothSides) {
   e.call<AccessDenied>(CreateQueue{queue_key("new"), {}, {}}, other);
 }
 
+/// Asks as a user of the home account who may do what these statements allow.
+class Limited {
+ public:
+  Limited(EngineFixture& engine, std::string_view statements) : engine_(engine) {
+    auto parsed = policy::Policy::parse(statements, policy::PolicyKind::Identity);
+    EXPECT_TRUE(parsed) << statements;
+    if (parsed) policy_ = std::move(*parsed);
+  }
+  /// Whether it was not refused for want of permission.
+  bool may(const Request& request, std::string_view account = kAccount) {
+    Command command;
+    command.caller.id = {2'000'000'000 + static_cast<std::uint64_t>(++engine_.asked)};
+    command.caller.principal = {policy::Principal::Kind::Identity, account, "arn:aws:iam::000000000000:user/limited", {}, {}};
+    command.caller.identity.unrestricted = false;
+    command.caller.identity.identity_policies = {&policy_, 1};
+    command.request = request;
+    engine_.input(command);
+    return !engine_.denied(command.caller.id);
+  }
+
+ private:
+  EngineFixture& engine_;
+  policy::Policy policy_;
+};
+
+TEST(Engine, TheOwnersOfASubscriptionNeedTheRightToUseIt) {
+  EngineFixture e;
+  e.create_topic("t");
+  e.create_queue_for("q", "t");
+  const Subscribed made = e.subscribe("t", "q");
+  const SubscriptionKeyView key{topic_key("t"), made.uuid};
+  Limited reader{e, R"({"Statement":{"Effect":"Allow","Action":"sns:GetSubscriptionAttributes","Resource":"arn:aws:sns:us-east-1:000000000000:t"}})"};
+  EXPECT_TRUE(reader.may(DescribeSubscription{key}));
+  EXPECT_FALSE(reader.may(ChangeSubscription{key, {}}));
+  EXPECT_FALSE(reader.may(Unsubscribe{key}));
+  Limited nobody{e, R"({"Statement":{"Effect":"Allow","Action":"sqs:*","Resource":"*"}})"};
+  EXPECT_FALSE(nobody.may(DescribeSubscription{key}));
+  Limited leaver{e, R"({"Statement":{"Effect":"Allow","Action":"sns:Unsubscribe","Resource":"*"}})"};
+  EXPECT_TRUE(leaver.may(Unsubscribe{key}));
+}
+
+TEST(Engine, WhatDoesNotExistIsToldToThoseWhoMayAsk) {
+  EngineFixture e;
+  e.create_queue("q");
+  e.create_topic("t");
+  Limited other{e, R"({"Statement":{"Effect":"Allow","Action":"*","Resource":"arn:aws:*:us-east-1:000000000000:mine*"}})"};
+  for (const auto* name : {"q", "none"}) {
+    EXPECT_FALSE(other.may(SendMessage{queue_key(name), e.outgoing("x")})) << name;
+    EXPECT_FALSE(other.may(DeleteTopic{topic_key(name)})) << name;
+    EXPECT_FALSE(other.may(DescribeTopic{topic_key(name)})) << name;
+  }
+  EXPECT_TRUE(other.may(SendMessage{queue_key("mine"), e.outgoing("x")})) << "it does not exist, which is no want of permission";
+  EXPECT_EQ(e.queue_error(SendMessage{queue_key("none"), e.outgoing("x")}), QueueError::Code::QueueDoesNotExist);
+}
+
+TEST(Engine, TagsAtCreationNeedTheRightToTag) {
+  EngineFixture e;
+  const Tag tag{"team", "red"};
+  Limited maker{e, R"({"Statement":{"Effect":"Allow","Action":["sqs:CreateQueue","sns:CreateTopic"],"Resource":"*"}})"};
+  EXPECT_TRUE(maker.may(CreateQueue{queue_key("a"), {}, {}}));
+  EXPECT_FALSE(maker.may(CreateQueue{queue_key("b"), {}, {&tag, 1}}));
+  EXPECT_TRUE(maker.may(CreateTopic{topic_key("a"), {}, {}}));
+  EXPECT_FALSE(maker.may(CreateTopic{topic_key("b"), {}, {&tag, 1}}));
+}
+
 TEST(Engine, PermissionFollowsTheTableOfVerdicts) {
   EngineFixture e;
   e.create_queue("bare");

@@ -99,6 +99,9 @@ class EngineFixture {
     return std::holds_alternative<QueueError>(body) || std::holds_alternative<TopicError>(body) ||
            std::holds_alternative<AccessDenied>(body) || std::holds_alternative<Unavailable>(body);
   }
+  [[nodiscard]] bool denied(CallerId caller) const {
+    return std::holds_alternative<AccessDenied>(replies_.at(caller.value).body);
+  }
   /// The reply's body; fails the test if there is none or it is of another type.
   template <class Body>
   Body expect(CallerId caller) {
