@@ -38,7 +38,7 @@ MAY_INCLUDE = {
     "wire/aws_query": ["base", "wire/json", "wire/digest", "wire/http", "wire/aws_shape"],
     "wire/*": ["base", "wire/json", "wire/digest", "wire/http"],
     "policy": ["base", "wire/json"],
-    "identity": ["base", "wire/json", "wire/digest", "policy"],
+    "identity": ["base", "wire/json", "wire/digest", "wire/jwt", "policy"],
     "core/message": ["base"],
     "core/engine": ["base", "wire/json", "policy", "core/message", "core/queue", "core/topic"],
     "core/*": ["base", "wire/json", "policy", "core/message"],
