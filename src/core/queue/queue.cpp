@@ -58,14 +58,20 @@ std::optional<Timestamp> Queue::next_visible() const {
   return next;
 }
 
+// Each command asks for it. An optional that is passed on waits each time until its two stores have left the processor, so
+// there is none before the end.
 std::optional<Timestamp> Queue::next_change(RetentionPeriod retention) const {
-  std::optional<Timestamp> next = next_visible();
-  if (const auto earliest = earliest_sent()) {
-    const Timestamp expiry = *earliest + retention.value();
-    if (!next || expiry < *next) next = expiry;
+  constexpr Timestamp kNever = Timestamp::max();
+  Timestamp next = hidden_.empty() ? kNever : timestamp_from_unix_ms(hidden_.top().key);
+  if (entries_.size() > 0) {
+    if (!earliest_is_known_) static_cast<void>(earliest_sent());
+    next = std::min(next, earliest_ + retention.value());
   }
-  if (groups_ == nullptr) return next;
-  if (const auto forgets = deduplication_.next_to_forget(); forgets && (!next || *forgets < *next)) next = forgets;
+  if (groups_ != nullptr) {
+    if (delayed_.head != kNone) next = std::min(next, entries_[delayed_.head].sent_at + fifo_delay_);
+    if (const auto forgets = deduplication_.next_to_forget()) next = std::min(next, *forgets);
+  }
+  if (next == kNever) return std::nullopt;
   return next;
 }
 
@@ -189,8 +195,9 @@ Entry Queue::apply(const Removed& event) {
 bool Queue::advance(Timestamp now, RetentionPeriod retention, std::size_t budget, std::vector<Entry>& removed) {
   std::size_t left = budget;
   for (; left > 0; --left) {
-    const auto earliest = earliest_sent();
-    if (!earliest || *earliest + retention.value() > now) break;
+    if (entries_.size() == 0) break;
+    if (!earliest_is_known_) static_cast<void>(earliest_sent());
+    if (earliest_ + retention.value() > now) break;
     std::uint32_t slot = index_.first();
     if (!early_.empty() && timestamp_from_unix_ms(early_.front().sent_ms) < entries_[slot].sent_at)
       slot = index_.find(early_.front().sequence);
