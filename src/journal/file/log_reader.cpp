@@ -20,6 +20,7 @@ Result<std::optional<LogEntry>, JournalError> FileLogReader::next() {
     // Only what was durable when the reader was made is looked at, whatever the owner is writing behind it.
     const std::uint64_t bytes = kSegmentHeaderBytes + (std::min(part.end, to_) - part.header.first);
     walker_ = std::make_unique<FrameWalker>(*file_, part.header, bytes, position_);
+    walker_->go_around_the_cache();
   }
   switch (walker_->look()) {
     case FrameWalker::Step::Error: return walker_->error()->kind();

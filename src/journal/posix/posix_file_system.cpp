@@ -97,6 +97,24 @@ class PosixFile final : public File {
     return done;
   }
 
+  Result<std::size_t, FileError> read_pages(char* into, std::size_t size, std::uint64_t offset) override {
+    if (around_ == Around::Unknown) open_around();
+    std::size_t done = 0;
+    while (around_ == Around::Yes && done < size) {
+      const ssize_t got = uninterrupted(
+          [&] { return ::pread(direct_.number(), into + done, size - done, static_cast<off_t>(offset + done)); });
+      if (got < 0 && errno == EINVAL) around_ = Around::No;
+      else if (got < 0) return FileError{errno, "pread"};
+      else if (got % kPageBytes != 0) return done + static_cast<std::size_t>(got);  // the end of the file
+      else if (got == 0) return done;
+      else done += static_cast<std::size_t>(got);
+    }
+    if (done == size) return done;
+    const auto rest = read_at(into + done, size - done, offset + done);
+    if (!rest) return rest.error();
+    return done + *rest;
+  }
+
   Result<Success, FileError> sync() override {
     if (uninterrupted([&] { return ::fdatasync(descriptor_.number()); }) != 0) return FileError{errno, "fdatasync"};
     return Success{};
@@ -124,12 +142,13 @@ class PosixFile final : public File {
  private:
   enum class Around { Unknown, Yes, No };
 
-  /// A second descriptor, because reads go on through the page cache. By way of /proc, for the file's name may have changed; where that
+  /// A second descriptor, because most reads go through the page cache. By way of /proc, for the file's name may have changed; where that
   /// is not mounted, or the file system has no such writes, pages are written like anything else.
   void open_around() {
     std::array<char, 32> path{};
     std::snprintf(path.data(), path.size(), "/proc/self/fd/%d", descriptor_.number());
-    const int number = uninterrupted([&] { return ::open(path.data(), O_WRONLY | O_DIRECT | O_CLOEXEC); });
+    const int access = ::fcntl(descriptor_.number(), F_GETFL) & O_ACCMODE;
+    const int number = uninterrupted([&] { return ::open(path.data(), access | O_DIRECT | O_CLOEXEC); });
     around_ = number >= 0 ? Around::Yes : Around::No;
     if (number >= 0) direct_.reset(number);
   }
