@@ -17,6 +17,23 @@ import time
 import load
 
 
+SLOW_DISK_MS = 0.2  # the disk of the first measurements takes 0.08; after much has been written or discarded it takes 4 to 8 for a while
+
+
+def disk_floor(tool, folder):
+    """Median of a bare write + fdatasync, in ms."""
+    return tool.run("disk", "--dir", folder, "--body", 4096, "--duration", "200ms")[0]["latency_us"]["p50"] / 1000
+
+
+def wait_for_disk(tool, folder):
+    for _ in range(20):
+        floor = disk_floor(tool, folder)
+        if floor <= SLOW_DISK_MS:
+            break
+        time.sleep(0.5)
+    return floor
+
+
 def publish_loads(rate):
     # The light load first: some disks are slow for a while after much has been written.
     for label, flags in (("open loop, %d/s" % rate, ["--rate", rate]), ("closed loop, 64 connections", [])):
@@ -52,6 +69,7 @@ def main():
     lines = []
     try:
         for turn in range(options.rounds):
+            begin, floor_before = len(lines), wait_for_disk(tool, folder)
             for name, workload, more, step in loads:
                 floor = None
                 if nginx and workload == "send":
@@ -70,6 +88,11 @@ def main():
                               row["cpu_us_a_request"] / floor if floor else 0]
                     lines.append("\t".join([name, label, *("%.4f" % value for value in values)]))
                     print(lines[-1], file=sys.stderr, flush=True)
+            floors = (floor_before, disk_floor(tool, folder))
+            print("a bare write + fdatasync took %.2f ms before the round, %.2f ms after it" % floors, file=sys.stderr, flush=True)
+            if max(floors) > SLOW_DISK_MS:
+                print("the round does not count", file=sys.stderr, flush=True)
+                del lines[begin:]
     finally:
         if nginx:
             nginx.stop()
@@ -80,6 +103,8 @@ def main():
     if options.collect:
         with open(options.collect) as kept:
             lines = kept.read().splitlines()
+    if not lines:
+        sys.exit("no round counted: the disk was slow")
     found = {}
     for line in lines:
         name, label, *values = line.split("\t")
@@ -95,7 +120,7 @@ def render(found, began, options):
     middle = {key: [statistics.median(column) for column in zip(*rows)] for key, rows in found.items()}
     text = ("# Publications to 100 queues, and what a send costs\n\nDate %s. Written by `bench/publish.py`. `fanfare serve --threads 1`, a fresh server for each "
             "measurement, synchronous durability; load: `fanfare bench`, one thread on the same machine, %g s after a warm-up of 0.4 s; other programs on the machine "
-            "rested meanwhile. «before» is commit %s; the two take turns in each round. Medians of %d to %d rounds, in brackets the range. CPU is the server's own, all "
+            "rested meanwhile. A round counts only if a bare write + fdatasync takes less than 0.2 ms (p50) before and after it. «before» is commit %s; the two take turns in each round. Medians of %d to %d rounds, in brackets the range. CPU is the server's own, all "
             "its threads.\n\n" % (began, options.seconds, options.before_commit or "?", min(map(len, found.values())), max(map(len, found.values()))))
     text += "| load | build | requests/s | CPU us/request | of nginx's CPU | p50 ms | p99 ms | p99.9 ms |\n|---|---|---|---|---|---|---|---|\n"
     for (name, label), row in middle.items():
