@@ -208,6 +208,7 @@ void fields(A& a, engine::Arg<A, QueueSettings>& s) {
 namespace fanfare::engine {
 
 inline MoveTask::Status last_of(MoveTask::Status) { return MoveTask::Status::Failed; }
+inline ReplayStatus last_of(ReplayStatus) { return ReplayStatus::Stopped; }
 inline MoveTask::Failure last_of(MoveTask::Failure) { return MoveTask::Failure::TimedOut; }
 
 template <class A>

@@ -379,7 +379,16 @@ struct StorageChanged {
   bool full = false;
 };
 
-using Input = std::variant<Command, DeadlineCame, WaiterGone, ReceiveUndelivered, StorageChanged>;
+/// What Engine::wanted_contents() asked for. A record that cannot be read is empty; its message is left out of the replay,
+/// with a FailedDelivery.
+struct ContentsRead {
+  struct Content {
+    LogPosition position;
+    std::string_view record;
+  };
+  std::span<const Content> contents;
+};
+using Input = std::variant<Command, DeadlineCame, WaiterGone, ReceiveUndelivered, StorageChanged, ContentsRead>;
 
 // ---- Errors -------------------------------------------------------------------------------------------------------
 
@@ -462,6 +471,9 @@ struct TopicError {
     DeduplicationIdOnStandardTopic,
     StatementExists,               ///< AddPermission: the label is taken
     ActionOutOfScope,              ///< AddPermission: no action of topics
+    ArchivePolicyInTheWay,         ///< DeleteTopic: the topic archives, which must be ended first
+    BadReplayPolicy,               ///< `detail`
+    TooManyReplays,                ///< 100 run in this account
   };
   Code code;
   std::string detail;
@@ -527,6 +539,7 @@ struct EnvelopeOf {
   topic::SubscriptionUuid subscription;
   std::uint8_t signature_version = 1;
   bool fifo_topic = false;  ///< the envelope shows the content's sequence number and no signature
+  bool replayed = false;    ///< it comes from the topic's archive
 };
 
 /// One message handed out.
@@ -585,6 +598,14 @@ struct MoveTasks {
   std::vector<MoveTask> tasks;
 };
 
+/// How a subscription's replay stands. [SNS Subscribe ReplayStatus]
+enum class ReplayStatus : std::uint8_t {
+  Pending,     ///< nothing was replayed yet
+  InProgress,
+  Completed,   ///< with an ending point the subscription gets nothing any more, else what is new
+  Failed,      ///< the archive was ended meanwhile
+  Stopped,     ///< the policy was taken away; what came meanwhile is still to be delivered. Not shown
+};
 struct TopicFound {
   const TopicKey* key;
 };
@@ -598,6 +619,7 @@ struct TopicDescription {
   std::uint64_t subscriptions_confirmed = 0;
   std::uint64_t subscriptions_pending = 0;
   std::uint64_t subscriptions_deleted = 0;
+  std::optional<Timestamp> beginning_archive_time;  ///< of a topic that archives: what was published since can be replayed
 };
 
 struct SubscriptionSummary {
@@ -624,6 +646,7 @@ struct SubscriptionDescription {
   const topic::TopicSettings* topic_settings;
   std::string principal_arn;  ///< who subscribed
   bool confirmation_was_authenticated = false;
+  std::optional<ReplayStatus> replay;  ///< of a subscription with a replay policy
 };
 
 struct Published {

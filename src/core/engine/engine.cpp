@@ -13,6 +13,7 @@ namespace {
 constexpr std::size_t kAdvanceBudget = 4'096;
 constexpr std::size_t kGarbagePerCall = 64;
 constexpr std::size_t kGarbagePerDeadline = 4'096;
+constexpr std::size_t kArchivePerDeadline = 4'096;
 
 }  // namespace
 
@@ -66,6 +67,7 @@ std::string_view name_of(FailedDelivery::Reason reason) {
     case Reason::MessageTooLong: return "MessageTooLong";
     case Reason::QueueTypeMismatch: return "QueueTypeMismatch";
     case Reason::TooManyAttributes: return "TooManyAttributes";
+    case Reason::ContentUnreadable: return "ContentUnreadable";
     case Reason::EndpointFailed: return "EndpointFailed";
   }
   return "Unknown";
@@ -76,6 +78,7 @@ std::vector<FailedDelivery> Engine::failed_deliveries() const { return core_->fa
 std::vector<OutboundEndpoint> Engine::outbound_endpoints() const { return core_->outbound_endpoints(); }
 std::uint64_t Engine::outbound_generation() const { return core_->outbound_generation(); }
 std::vector<topic::DirectoryEntry> Engine::captured_messages() const { return core_->captured_messages(); }
+std::vector<LogPosition> Engine::wanted_contents() const { return core_->wanted_contents(); }
 std::size_t Engine::waiter_count() const { return core_->waiter_count(); }
 std::uint64_t Engine::resident_bytes() const { return core_->resident_bytes(); }
 Timestamp Engine::latest() const { return core_->latest(); }
@@ -95,7 +98,7 @@ void EngineCore::handle(const Input& input, Timestamp now, Outputs& outputs) {
   outputs_ = &outputs;
   now_ = std::max(now_, now);
   payloads_.free_condemned();
-  if (!garbage_.empty()) collect_garbage(kGarbagePerCall);
+  if (!garbage_.empty() || !archive_garbage_.empty()) collect_garbage(kGarbagePerCall);
   std::visit([this](const auto& one) { run(one); }, input);
   serve_waiters();
   // What expired is gone without a record of its own, and then its content is given up. So that no clock which was set back
@@ -127,6 +130,8 @@ void EngineCore::advance_due() {
 void EngineCore::run(const DeadlineCame&) {
   advance_due();
   run_moves();
+  run_replays();
+  run_archives(kArchivePerDeadline);
   serve_waiters();
   while (!wait_ends_.empty() && wait_ends_.begin()->first <= now_) {
     const CallerId caller{wait_ends_.begin()->second};
@@ -146,10 +151,12 @@ void EngineCore::run(const WaiterGone& gone) {
 }
 
 std::optional<Timestamp> EngineCore::next_deadline() const {
-  if (!garbage_.empty()) return now_;
+  if (!garbage_.empty() || !archive_garbage_.empty()) return now_;
   std::optional<Timestamp> next;
   if (!due_.empty()) next = due_.begin()->first;
   if (!moves_due_.empty()) next = std::min(next.value_or(Timestamp::max()), moves_due_.begin()->first);
+  if (!replays_due_.empty()) next = std::min(next.value_or(Timestamp::max()), replays_due_.begin()->first);
+  if (!archives_due_.empty()) next = std::min(next.value_or(Timestamp::max()), archives_due_.begin()->first);
   if (!wait_ends_.empty()) next = std::min(next.value_or(Timestamp::max()), wait_ends_.begin()->first);
   return next;
 }
@@ -340,7 +347,7 @@ void EngineCore::end_waiter(QueueState& queue, std::list<Waiter>::iterator waite
 void EngineCore::release(const queue::Entry& entry) {
   payloads_.release(entry.payload);
   if (entry.envelope != 0) {
-    SubscriptionState& subscription = *subscription_by_number(entry.envelope);
+    SubscriptionState& subscription = *subscription_by_number(subscription_of_envelope(entry.envelope));
     --subscription.references;
     forget_if_unused(subscription);
   }
@@ -360,6 +367,12 @@ void EngineCore::forget_if_unused(QueueState& queue) {
 }
 
 void EngineCore::collect_garbage(std::size_t budget) {
+  for (; budget > 0 && !archive_garbage_.empty(); --budget) {
+    TopicArchive::Messages& messages = archive_garbage_.front();
+    payloads_.release(messages.front().payload);
+    messages.pop_front();
+    if (messages.empty()) archive_garbage_.pop_front();
+  }
   while (budget > 0 && !garbage_.empty()) {
     const std::size_t done = garbage_.front().drain(budget, removed_);
     for (const queue::Entry& entry : removed_) release(entry);

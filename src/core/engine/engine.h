@@ -127,6 +127,7 @@ struct FailedDelivery {
     MessageTooLong,     ///< the copy, with its envelope, is longer than the queue takes
     TooManyAttributes,  ///< raw delivery of more than 10 message attributes
     QueueTypeMismatch,  ///< a FIFO queue behind a standard topic
+    ContentUnreadable,  ///< an archived message whose record the journal could not give
     EndpointFailed,     ///< an HTTP endpoint or mail server did not take it; `why` says how
   };
   Timestamp at;
@@ -243,6 +244,9 @@ class Engine {
   [[nodiscard]] std::uint64_t outbound_generation() const;
   /// The newest messages to phones, devices and mail boxes that were captured instead of delivered, oldest first.
   [[nodiscard]] std::vector<topic::DirectoryEntry> captured_messages() const;
+  /// Contents that replays of archives need and that are not in memory: whoever owns the journal reads these records and
+  /// hands them in with ContentsRead. Nothing else waits for them.
+  [[nodiscard]] std::vector<LogPosition> wanted_contents() const;
   /// Long polls that wait now.
   [[nodiscard]] std::size_t waiter_count() const;
   [[nodiscard]] std::uint64_t resident_bytes() const;

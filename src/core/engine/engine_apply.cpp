@@ -55,6 +55,10 @@ void EngineCore::apply(const PublishedEvent& event, const ContentKeys& keys, con
     topic.deduplication.forget_old(now_);
     topic.deduplication.insert(deduplication_key(topic, keys), {publication.id, publication.sequence_number, now_});
     topic.next_sequence = {publication.sequence_number + 1};
+    if (topic.archive.takes()) {
+      topic.archive.messages.push_back({publication.sequence_number, now_, payload});
+      trim_archive(topic, 2);  // more than comes in
+    }
   }
   for (const PublishedEvent::Delivery& delivery : event.deliveries) {
     QueueState& queue = *queue_by_number(delivery.queue);
@@ -264,6 +268,7 @@ void EngineCore::set_settings(TopicState& topic, const topic::TopicSettings& set
   if (topic.settings.policy != settings.policy) topic.policy = parsed(settings.policy);
   ++outbound_generation_;
   topic.settings = settings;
+  set_archive(topic);
 }
 
 void EngineCore::apply(const TopicCreatedEvent& event) {
@@ -284,10 +289,13 @@ void EngineCore::apply(const TopicDeletedEvent& event) {
   TopicState& topic = *topics_[event.topic];
   ++outbound_generation_;
   for (SubscriptionState* subscription : topic.subscriptions) {
+    forget_replay(*subscription);
     forget_names(*subscription);
     subscription->deleted = true;
     forget_if_unused(*subscription);
   }
+  if (!topic.archive.messages.empty()) archive_garbage_.push_back(std::exchange(topic.archive.messages, {}));
+  note_archive(topic);
   topics_by_key_.erase(topic.key.view());
   topic_names_.erase(topic.key.view());
   topics_[event.topic].reset();
@@ -339,6 +347,7 @@ void EngineCore::set_settings(SubscriptionState& subscription, const topic::Subs
 
 void EngineCore::put_in_index(SubscriptionState& subscription) {
   if (subscription.deleted || !subscription.token.empty()) return;
+  if (subscription.replay && (subscription.replay->running || subscription.replay->is_closed())) return;
   TopicState& topic = *topics_[subscription.topic.number];
   if (subscription.filter) return topic.filtered.add(subscription.id.number, *subscription.filter);
   const auto by_age = [](const SubscriptionState* a, const SubscriptionState* b) { return a->id < b->id; };
@@ -369,13 +378,17 @@ void EngineCore::apply(const SubscriptionCreatedEvent& event) {
 }
 
 void EngineCore::apply(const SubscriptionChangedEvent& event) {
-  set_settings(*subscription_by_number(event.subscription), event.settings);
+  SubscriptionState& subscription = *subscription_by_number(event.subscription);
+  set_settings(subscription, event.settings);
+  if (subscription.replay && event.settings.replay_policy.empty()) stop_replay(subscription, ReplayStatus::Stopped);
 }
 
 void EngineCore::apply(const SubscriptionDeletedEvent& event) {
   SubscriptionState& subscription = *subscription_by_number(event.subscription);
   TopicState& topic = *topics_[subscription.topic.number];
   take_out_of_index(subscription);
+  forget_replay(subscription);
+  note_archive(topic);
   if (is_outbound(subscription.protocol)) ++outbound_generation_;
   std::erase(topic.subscriptions, &subscription);
   ++topic.subscriptions_deleted;
@@ -428,7 +441,7 @@ bool EngineCore::replay_event(const DecodedRecord& record, LogPosition position)
                 delivery.sequence < queue_by_number(delivery.queue)->messages.next_sequence().value ||
                 (queue_by_number(delivery.queue)->settings.fifo && content->group_id().empty()))
               return false;
-          const auto references = static_cast<std::uint32_t>(event.deliveries.size());
+          const std::uint32_t references = static_cast<std::uint32_t>(event.deliveries.size()) + (topic.archive.takes() ? 1 : 0);
           const std::uint32_t payload =
               references == 0 ? 0 : payloads_.add(position, record.content, content_bytes, references);
           apply(event, {content->group_id(), content->deduplication_id()}, *content->publication(), payload);
@@ -459,6 +472,37 @@ bool EngineCore::replay_event(const DecodedRecord& record, LogPosition position)
           apply(event);
         } else if constexpr (std::is_same_v<E, SubscriptionDeletedEvent> || std::is_same_v<E, SubscriptionConfirmedEvent>) {
           if (!subscription_of(event.subscription)) return false;
+          apply(event);
+        } else if constexpr (std::is_same_v<E, ReplayStartedEvent>) {
+          if (!subscription_of(event.subscription)) return false;
+          const TopicState& topic = *topics_[subscription_by_number(event.subscription)->topic.number];
+          if (!topic.settings.fifo || event.next > event.live_from || event.live_from > topic.next_sequence.value) return false;
+          apply(event);
+        } else if constexpr (std::is_same_v<E, ReplayEndedEvent> || std::is_same_v<E, ReplayedEvent>) {
+          if (!subscription_of(event.subscription)) return false;
+          const SubscriptionState& subscription = *subscription_by_number(event.subscription);
+          if (!subscription.replay || !subscription.replay->running) return false;
+          if constexpr (std::is_same_v<E, ReplayedEvent>) {
+            const TopicState& topic = *topics_[subscription.topic.number];
+            if (event.next < subscription.replay->next || event.next > topic.next_sequence.value) return false;
+            std::map<std::uint32_t, std::uint64_t> next_sequences;
+            for (const ReplayedEvent::Delivery& delivery : event.deliveries) {
+              const auto place = topic.archive.from_sequence(delivery.publication);
+              if (place == topic.archive.messages.end() || place->sequence != delivery.publication) return false;
+              if (!queue_of(delivery.queue)) return false;
+              const QueueState& queue = *queue_by_number(delivery.queue);
+              if (queue.settings.fifo && delivery.group.empty()) return false;
+              std::uint64_t& next = next_sequences.emplace(delivery.queue, queue.messages.next_sequence().value).first->second;
+              if (delivery.sequence < next) return false;
+              next = delivery.sequence + 1;
+            }
+          }
+          apply(event);
+        } else if constexpr (std::is_same_v<E, ArchiveRelocatedEvent>) {
+          if (!topic_of(event.topic) || record.content.empty()) return false;
+          apply(event, position);
+        } else if constexpr (std::is_same_v<E, ArchiveForgottenEvent>) {
+          if (!topic_of(event.topic)) return false;
           apply(event);
         } else if constexpr (std::is_same_v<E, QueueCreatedEvent>) {
           if (event.queue != queues_.size() || find_queue(event.key.view()) != nullptr) return false;
@@ -531,6 +575,7 @@ void EngineCore::start(LogPosition log_end, Timestamp now) {
   }
   for (const auto& topic : topics_)
     if (topic != nullptr && topic->next_sequence < first) topic->next_sequence = first;
+  note_replays();
   payloads_.free_condemned();
 }
 

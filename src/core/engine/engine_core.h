@@ -6,6 +6,7 @@
 //   engine_moves.cpp     message move tasks
 //   engine_topics.cpp    commands on topics and subscriptions
 //   engine_publish.cpp   publish: filter, permission, delivery to queues
+//   engine_archive.cpp   archives of FIFO topics and their replay
 //   engine_outbound.cpp  subscriptions whose messages leave the process; the directory
 //   engine_snapshot.cpp  snapshot, load, relocation, debug_state
 #pragma once
@@ -62,6 +63,7 @@ class EngineCore {
   [[nodiscard]] std::size_t waiter_count() const { return waiters_.size(); }
   [[nodiscard]] std::uint64_t resident_bytes() const { return payloads_.resident_bytes(); }
   [[nodiscard]] Timestamp latest() const { return now_; }
+  [[nodiscard]] std::vector<LogPosition> wanted_contents() const;
   [[nodiscard]] std::string debug_state() const;
 
  private:
@@ -116,6 +118,7 @@ class EngineCore {
   void run(const WaiterGone& gone);
   void run(const ReceiveUndelivered& undelivered);
   void run(const StorageChanged& changed) { storage_full_ = changed.full; }
+  void run(const ContentsRead& read);
 
   // ---- Records and replies
   /// Writes the event into the outputs, applies it; wait_for of replies is log_end() afterwards.
@@ -241,6 +244,30 @@ class EngineCore {
   void note_failure(FailedDelivery failed);
   /// Keeps the publication for the phones and devices in `captures_`.
   void capture(const TopicState& topic, const message::Content& content);
+  // ---- Archives and replays
+  void set_archive(TopicState& topic);
+  void trim_archive(TopicState& topic, std::size_t budget);
+  void note_archive(TopicState& topic);
+  void run_archives(std::size_t budget);
+  /// Whether the subscription, of this account, can begin the replay that its settings ask for.
+  [[nodiscard]] std::optional<TopicError> check_replay(const TopicState& topic, std::string_view account,
+                                                       const topic::SubscriptionSettings& settings,
+                                                       const SubscriptionState* replaces = nullptr) const;
+  [[nodiscard]] static std::optional<ReplayStatus> replay_status(const SubscriptionState& subscription);
+  void start_replay(SubscriptionState& subscription);
+  void stop_replay(SubscriptionState& subscription, ReplayStatus status);
+  void end_replay(SubscriptionState& subscription, ReplayStatus status);
+  void forget_replay(SubscriptionState& subscription);
+  static void enter_replaying(TopicArchive& archive, SubscriptionState& subscription);
+  void note_replay(SubscriptionState& subscription, std::optional<Timestamp> at = {});
+  void run_replays();
+  /// After a start: all that waits for its time.
+  void note_replays();
+  /// Up to `budget` publications, with what is in memory and what was read.
+  void replay_slice(SubscriptionState& subscription, std::span<const ContentsRead::Content> read, std::size_t budget);
+  void replay_one(TopicState& topic, SubscriptionState& subscription, const ArchivedMessage& message,
+                  const message::ContentView& view);
+  void want_contents(const TopicArchive& archive, TopicArchive::Messages::const_iterator from, Replay& replay) const;
   /// The subscription as publish() finds it: in the topic's index if it has a filter; nowhere until it is confirmed.
   void put_in_index(SubscriptionState& subscription);
   void take_out_of_index(SubscriptionState& subscription);
@@ -279,6 +306,11 @@ class EngineCore {
   void apply(const SubscriptionConfirmedEvent& event);
   void apply(const RelocatedEvent& event, LogPosition position);
   void apply(const DirectoryChangedEvent& event);
+  void apply(const ReplayStartedEvent& event);
+  void apply(const ReplayedEvent& event);
+  void apply(const ReplayEndedEvent& event);
+  void apply(const ArchiveRelocatedEvent& event, LogPosition position);
+  void apply(const ArchiveForgottenEvent& event);
   bool replay_event(const DecodedRecord& record, LogPosition position);
 
   QueueState& insert_queue(std::unique_ptr<QueueState> queue);
@@ -295,6 +327,7 @@ class EngineCore {
     bool ended = false;
   };
   bool load_section(std::string_view section, Loading& loading);
+  void relocate_archived(TopicState& topic, const ArchivedMessage& message, std::string_view content);
   void relocate_content(QueueState& queue, const queue::Entry& entry, std::string_view content);
 
   // Constant after construction.
@@ -330,6 +363,8 @@ class EngineCore {
   // Transient.
   std::set<std::pair<Timestamp, std::uint32_t>> due_;  ///< queues with a deadline, by QueueState::registered
   std::set<std::pair<Timestamp, std::uint32_t>> moves_due_;  ///< queues with a running move task, by QueueState::move_at
+  std::set<std::pair<Timestamp, std::uint32_t>> replays_due_;   ///< subscriptions with a running replay, by Replay::at
+  std::set<std::pair<Timestamp, std::uint32_t>> archives_due_;  ///< topics with archived messages to drop, by TopicArchive::registered
   struct WaiterPlace {
     std::uint32_t queue;
     std::list<Waiter>::iterator waiter;
@@ -337,6 +372,7 @@ class EngineCore {
   std::unordered_map<std::uint64_t, WaiterPlace> waiters_;    ///< by caller
   std::set<std::pair<Timestamp, std::uint64_t>> wait_ends_;   ///< callers by the end of their wait
   std::vector<QueueState*> arrivals_;                         ///< queues whose waiters may now be served
+  std::deque<TopicArchive::Messages> archive_garbage_;        ///< of deleted topics
   std::deque<queue::Queue> garbage_;                          ///< messages of purged and deleted queues
   // Scratch, so that hot commands do not allocate.
   std::vector<queue::Entry> removed_;
@@ -345,13 +381,14 @@ class EngineCore {
   std::vector<std::optional<message::DeduplicationWindow::Key>> deduplications_;
   DeletedEvent deleted_;
   PublishedEvent published_;
+  ReplayedEvent replayed_;
   std::vector<std::uint32_t> passed_;
   std::vector<const SubscriptionState*> captures_;  ///< of the publication that is being decided: phones and devices
   std::uint64_t outbound_generation_ = 0;
   std::deque<FailedDelivery> failed_;
   std::uint64_t failed_count_ = 0;
   struct RelocationCursor {
-    std::uint32_t queue = 0;
+    std::uint32_t queue = 0;  ///< behind the last: topics, whose archives are looked through like queues
     SequenceNumber sequence{0};
     bool moved_any = false;  ///< since it was at the start
   };

@@ -133,12 +133,13 @@ ReceivedMessage EngineCore::describe(const QueueState& queue, const queue::Entry
   message.content = payloads_.content(entry.payload);
   message.position = payloads_.position(entry.payload);
   if (entry.envelope != 0) {
-    const SubscriptionState& subscription = *subscription_by_number(entry.envelope);
+    const SubscriptionState& subscription = *subscription_by_number(subscription_of_envelope(entry.envelope));
     const TopicState* topic = topics_[subscription.topic.number].get();
     const std::uint8_t version = topic == nullptr || topic->settings.signature_version == 0 ? std::uint8_t{1}
                                                                                             : topic->settings.signature_version;
     message.envelope.emplace(EnvelopeOf{&subscription.topic_key, subscription.uuid, version,
-                                        queue::is_fifo_name(subscription.topic_key.name.str())});
+                                        queue::is_fifo_name(subscription.topic_key.name.str()),
+                                        (entry.envelope & kReplayedEnvelope) != 0});
   }
   return message;
 }

@@ -104,11 +104,13 @@ Published EngineCore::publish(TopicState& topic, const OutgoingPublication& publ
     const LogPosition position = log_end_;
     const std::string_view bytes = encode_record_with(published_, now_, content, outputs_->record_bytes);
     finish_record(start);
-    const auto references = static_cast<std::uint32_t>(published_.deliveries.size());
+    const std::uint32_t references = static_cast<std::uint32_t>(published_.deliveries.size()) + (topic.archive.takes() ? 1 : 0);
     const std::uint32_t payload =
         references == 0 ? 0 : payloads_.add(position, bytes, static_cast<std::uint32_t>(bytes.size()), references);
     apply(published_, {content.group_id, content.deduplication_id}, *content.publication, payload);
     for (const auto& delivery : published_.deliveries) queue_by_number(delivery.queue)->planned = 0;
+    note_archive(topic);
+    for (SubscriptionState* replaying : topic.archive.replaying) note_replay(*replaying);
   }
   if (!captures_.empty()) capture(topic, content);
   Published published{content.publication->id, std::nullopt, 0, now_};

@@ -2,7 +2,7 @@
 //
 // A snapshot is a row of sections. Each begins with u8 version = 2 and u8 kind; the rest is the fields of the struct of that
 // name below, as archive.h writes them. Order: Head, queues, topics, subscriptions, directory, duplicates, payloads, for each queue its
-// groups (FIFO) and entries, End.
+// groups (FIFO) and entries, archives, replays, End.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -28,12 +28,13 @@ constexpr std::size_t kEntriesPerSection = 8'192;
 constexpr std::size_t kDuplicatesPerSection = 16'384;
 constexpr std::size_t kGroupsPerSection = 8'192;
 constexpr std::size_t kDirectoryPerSection = 512;
+constexpr std::size_t kArchivedPerSection = 32'768;
 constexpr std::size_t kRelocationLooksAt = 4'096;  // a few tenths of a millisecond
 
 /// Numbers are durable: never change or reuse one.
 enum class SectionKind : std::uint8_t { Head = 1, Queue = 2, Topic = 3, Subscription = 4, Payloads = 5, Entries = 6, End = 7,
-                                        Groups = 8, Duplicates = 9, Directory = 10 };
-SectionKind last_of(SectionKind) { return SectionKind::Directory; }
+                                        Groups = 8, Duplicates = 9, Directory = 10, Archive = 11, Replay = 12 };
+SectionKind last_of(SectionKind) { return SectionKind::Replay; }
 
 struct HeadImage {
   std::uint64_t log_end = 0;
@@ -174,6 +175,34 @@ void fields(A& a, Arg<A, EntriesImage>& e) {
   a(e.queue), a(e.entries);
 }
 
+struct ArchivedImage {
+  std::uint64_t sequence = 0;
+  Timestamp published_at{};
+  std::uint32_t payload = 0;  ///< the number in the payload sections
+};
+template <class A>
+void fields(A& a, Arg<A, ArchivedImage>& m) {
+  a(m.sequence), a(m.published_at), a(m.payload);
+}
+/// Messages of a topic's archive, in the order of their numbers, which go on where the section before ended.
+struct ArchiveImage {
+  std::uint32_t topic = 0;
+  std::optional<Timestamp> from;  ///< nullopt: no archive policy
+  std::vector<ArchivedImage> messages;
+};
+template <class A>
+void fields(A& a, Arg<A, ArchiveImage>& i) {
+  a(i.topic), a(i.from), a(i.messages);
+}
+struct ReplayImage {
+  std::uint32_t subscription = 0;
+  Replay replay;
+};
+template <class A>
+void fields(A& a, Arg<A, ReplayImage>& i) {
+  a(i.subscription), a(i.replay.status), a(i.replay.running), a(i.replay.start), a(i.replay.end), a(i.replay.next), a(i.replay.live_from);
+}
+
 template <class Image>
 void write_section(SectionKind kind, const Image& image, const std::function<void(std::string_view)>& write) {
   std::string section;
@@ -293,6 +322,20 @@ void EngineCore::snapshot(const std::function<void(std::string_view)>& write) co
     });
     if (!entries.entries.empty()) write_section(SectionKind::Entries, entries, write);
   }
+  for (const auto& topic : topics_) {
+    if (topic == nullptr || (!topic->archive.is_active() && topic->archive.messages.empty())) continue;
+    const TopicArchive& archive = topic->archive;
+    ArchiveImage image{topic->id.number, archive.is_active() ? std::optional{archive.from} : std::nullopt, {}};
+    for (auto next = archive.first_living(now_); next != archive.messages.end(); ++next) {
+      image.messages.push_back({next->sequence, next->published_at, numbers[next->payload]});
+      if (image.messages.size() < kArchivedPerSection) continue;
+      write_section(SectionKind::Archive, image, write);
+      image.messages.clear();
+    }
+    write_section(SectionKind::Archive, image, write);
+  }
+  for (const auto& s : subscriptions_)
+    if (s != nullptr && s->replay) write_section(SectionKind::Replay, ReplayImage{s->id.number, *s->replay}, write);
   write_section(SectionKind::End, next_number, write);
 }
 
@@ -318,6 +361,7 @@ Result<Success, ReplayError> EngineCore::load(const std::function<std::optional<
       note_deadline(*queue);
       note_move(*queue);
     }
+  note_replays();
   payloads_.free_condemned();
   return Success{};
 }
@@ -460,7 +504,7 @@ bool EngineCore::load_section(std::string_view section, Loading& loading) {
         if (queue->settings.fifo && entry.state == queue::EntryState::Returned) return false;  // there it stands in its group
         entry.payload = payloads[entry.payload];
         if (entry.envelope != 0) {
-          SubscriptionState* subscription = subscription_by_number(entry.envelope);
+          SubscriptionState* subscription = subscription_by_number(subscription_of_envelope(entry.envelope));
           if (subscription == nullptr) return false;
           ++subscription->references;
         }
@@ -481,6 +525,36 @@ bool EngineCore::load_section(std::string_view section, Loading& loading) {
       }
       return true;
     }
+    case SectionKind::Archive: {
+      ArchiveImage image;
+      if (!read_image(reader, image) || image.topic >= topics_.size() || topics_[image.topic] == nullptr) return false;
+      TopicState& topic = *topics_[image.topic];
+      TopicArchive& archive = topic.archive;
+      if (image.from.has_value() != archive.is_active()) return false;
+      if (image.from) archive.from = *image.from;
+      for (const ArchivedImage& one : image.messages) {
+        const bool grows = archive.messages.empty() || (archive.messages.back().sequence < one.sequence &&
+                                                        archive.messages.back().published_at <= one.published_at);
+        if (!grows || one.sequence >= topic.next_sequence.value || one.published_at > now_ || one.payload >= payloads.size()) return false;
+        payloads_.retain(payloads[one.payload]);
+        archive.messages.push_back({one.sequence, one.published_at, payloads[one.payload]});
+      }
+      return true;
+    }
+    case SectionKind::Replay: {
+      ReplayImage image;
+      if (!read_image(reader, image)) return false;
+      SubscriptionState* subscription = subscription_by_number(image.subscription);
+      if (subscription == nullptr || subscription->deleted || subscription->replay) return false;
+      TopicState& topic = *topics_[subscription->topic.number];
+      if (!topic.settings.fifo || image.replay.next > topic.next_sequence.value || image.replay.live_from > topic.next_sequence.value)
+        return false;
+      take_out_of_index(*subscription);
+      subscription->replay = image.replay;
+      if (image.replay.running) enter_replaying(topic.archive, *subscription);
+      put_in_index(*subscription);
+      return true;
+    }
     case SectionKind::End: {
       std::uint32_t count = 0;
       reader(count);
@@ -492,6 +566,15 @@ bool EngineCore::load_section(std::string_view section, Loading& loading) {
 }
 
 // ---- Relocation ---------------------------------------------------------------------------------------------------------
+
+void EngineCore::relocate_archived(TopicState& topic, const ArchivedMessage& message, std::string_view content) {
+  const std::size_t start = outputs_->record_bytes.size();
+  const LogPosition position = log_end_;
+  const ArchiveRelocatedEvent event{topic.id.number, message.sequence};
+  encode_record(event, now_, content, outputs_->record_bytes);
+  finish_record(start);
+  apply(event, position);
+}
 
 void EngineCore::relocate_content(QueueState& queue, const queue::Entry& entry, std::string_view content) {
   const std::size_t start = outputs_->record_bytes.size();
@@ -515,35 +598,42 @@ bool EngineCore::relocate(LogPosition before, std::uint64_t budget_bytes,
   std::size_t looked_at = 0;
   std::uint64_t written = 0;
   bool again = true;
+  // False: the slice is over, and what is meant is looked at next time.
+  const auto look_at = [&](std::uint32_t payload, const auto& write_again) {
+    if (looked_at == kRelocationLooksAt || written >= budget_bytes) return false;
+    ++looked_at;
+    const LogPosition position = payloads_.position(payload);
+    if (position >= before) return true;
+    std::string_view content = payloads_.content(payload);
+    std::optional<std::string> record;
+    if (content.empty()) {
+      record = read(position);
+      if (record) content = content_of_record(*record).value_or(std::string_view{});
+    }
+    if (content.empty()) return true;
+    write_again(content);
+    relocation_.moved_any = true;
+    written += content.size();
+    return true;
+  };
   while (left() && again && looked_at < kRelocationLooksAt && written < budget_bytes) {
-    if (relocation_.queue >= queues_.size()) {
+    if (relocation_.queue >= queues_.size() + topics_.size()) {
       again = relocation_.moved_any;
       relocation_ = {};
       continue;
     }
-    const auto& queue = queues_[relocation_.queue];
     bool finished = true;
-    if (queue != nullptr && !queue->deleted) {
+    if (relocation_.queue >= queues_.size()) {
+      if (TopicState* topic = topics_[relocation_.queue - queues_.size()].get()) {
+        for (auto next = topic->archive.from_sequence(relocation_.sequence.value); finished && next != topic->archive.messages.end(); ++next) {
+          relocation_.sequence = {next->sequence};
+          finished = look_at(next->payload, [&](std::string_view content) { relocate_archived(*topic, *next, content); });
+        }
+      }
+    } else if (const auto& queue = queues_[relocation_.queue]; queue != nullptr && !queue->deleted) {
       queue->messages.for_each(relocation_.sequence, [&](const queue::Entry& entry) {
         relocation_.sequence = entry.sequence;
-        if (looked_at == kRelocationLooksAt || written >= budget_bytes) {
-          finished = false;
-          return false;
-        }
-        ++looked_at;
-        const LogPosition position = payloads_.position(entry.payload);
-        if (position >= before) return true;
-        std::string_view content = payloads_.content(entry.payload);
-        std::optional<std::string> record;
-        if (content.empty()) {
-          record = read(position);
-          if (record) content = content_of_record(*record).value_or(std::string_view{});
-        }
-        if (content.empty()) return true;
-        relocate_content(*queue, entry, content);
-        relocation_.moved_any = true;
-        written += content.size();
-        return true;
+        return finished = look_at(entry.payload, [&](std::string_view content) { relocate_content(*queue, entry, content); });
       });
     }
     if (finished) {
@@ -567,7 +657,7 @@ std::size_t EngineCore::state_size() const {
   for (const auto& queue : queues_)
     if (queue != nullptr) count += queue->messages.deduplication().size();
   for (const auto& topic : topics_)
-    if (topic != nullptr) count += topic->deduplication.size();
+    if (topic != nullptr) count += topic->deduplication.size() + topic->archive.messages.size();
   return count;
 }
 
@@ -651,6 +741,11 @@ std::string EngineCore::debug_state() const {
     for (const SubscriptionState* subscription : topic->subscriptions)
       fmt::format_to(out, "  subscription {}\n", subscription->id.number);
     duplicates_of(topic->deduplication);
+    const TopicArchive& archive = topic->archive;
+    if (archive.is_active()) fmt::format_to(out, "  archive from {} for {} ms\n", unix_ms(archive.from), archive.retention.count());
+    for (auto next = archive.first_living(now_); next != archive.messages.end(); ++next)
+      fmt::format_to(out, "  archived {} published {} at {}\n", next->sequence, unix_ms(next->published_at),
+                     payloads_.position(next->payload).value);
   }
   for (const auto& s : subscriptions_) {
     if (s == nullptr) continue;
@@ -660,6 +755,10 @@ std::string EngineCore::debug_state() const {
                    s->references, unix_ms(s->created_at));
     text += "  settings ";
     settings_of(s->settings);
+    if (s->replay)
+      fmt::format_to(out, "  replay {} {} from {} to {} next {} live from {}\n", static_cast<int>(s->replay->status),
+                     s->replay->running ? "runs" : "ended", unix_ms(s->replay->start), s->replay->end ? unix_ms(*s->replay->end) : -1,
+                     s->replay->next, s->replay->live_from);
   }
   directory_.for_each([&](const topic::DirectoryChange& entry) {
     fmt::format_to(out, "directory {} {} {}", static_cast<int>(entry.kind), entry.owner, entry.key);

@@ -101,6 +101,7 @@ void EngineCore::run(const Caller& caller, const DeleteTopic& command) {
     return;
   }
   if (refused(caller, "sns:DeleteTopic", *topic)) return;
+  if (topic->archive.is_active()) return reply(caller.id, error(Code::ArchivePolicyInTheWay));
   for (const SubscriptionState* subscription : topic->subscriptions) delete_outbound_queue(*subscription);
   record(TopicDeletedEvent{topic->id.number});
   reply_when_durable(caller.id, Done{});
@@ -112,7 +113,8 @@ void EngineCore::run(const Caller& caller, const DescribeTopic& command) {
   const auto pending = static_cast<std::uint64_t>(std::count_if(
       topic->subscriptions.begin(), topic->subscriptions.end(), [](const auto* s) { return !s->token.empty(); }));
   reply(caller.id, TopicDescription{&topic->key, &topic->settings, topic->subscriptions.size() - pending, pending,
-                                    topic->subscriptions_deleted});
+                                    topic->subscriptions_deleted,
+                                    topic->archive.is_active() ? std::optional{topic->archive.beginning(now_)} : std::nullopt});
 }
 
 void EngineCore::run(const Caller& caller, const ChangeTopic& command) {
@@ -211,9 +213,12 @@ void EngineCore::run(const Caller& caller, const Subscribe& command) {
 
   const auto existing = subscriptions_by_endpoint_.find(endpoint_key(topic->id, command.protocol, command.endpoint));
   if (existing != subscriptions_by_endpoint_.end()) {
-    const SubscriptionState& subscription = *existing->second;
+    SubscriptionState& subscription = *existing->second;
     if (topic::first_difference(subscription.settings, command.attributes))
       return reply(caller.id, error(Code::SubscriptionExistsWithOtherAttributes));
+    // A crash may have cut the log between the subscription and its replay, before anybody was told of either.
+    const bool owed = subscription.token.empty() && !subscription.settings.replay_policy.empty() && !subscription.replay;
+    if (owed && !storage_full_) start_replay(subscription);
     // Asked for again, the confirmation goes out again.
     if (outbound && !subscription.token.empty() && !storage_full_) send_confirmation(subscription, command.fresh_message);
     return reply_when_durable(caller.id, Subscribed{topic->key, subscription.uuid, !subscription.token.empty()});
@@ -221,6 +226,7 @@ void EngineCore::run(const Caller& caller, const Subscribe& command) {
   topic::SubscriptionSettings settings = topic::with_changes({}, command.attributes);
   const std::string owner = caller.principal.account.empty() ? topic->key.account.str() : std::string{caller.principal.account};
   if (auto bad = check_subscription(*topic, owner, settings)) return reply(caller.id, std::move(*bad));
+  if (auto bad = check_replay(*topic, owner, settings)) return reply(caller.id, std::move(*bad));
   if (refused_by_storage(caller) || refused_by_numbers(caller)) return;
   // Whoever owns the queue needs no confirmation; anybody else's request must be confirmed by its owner.
   const bool confirmed = to_queue ? queue_key->account == caller.principal.account : !outbound;
@@ -237,6 +243,8 @@ void EngineCore::run(const Caller& caller, const Subscribe& command) {
   event.authenticated = confirmed;
   event.settings = std::move(settings);
   record(event);
+  if (confirmed && !subscription_by_number(event.subscription)->settings.replay_policy.empty())
+    start_replay(*subscription_by_number(event.subscription));
   if (outbound) send_confirmation(*subscription_by_number(event.subscription), command.fresh_message);
   reply_when_durable(caller.id, Subscribed{topic->key, command.fresh_uuid, !event.token.empty()});
 }
@@ -250,10 +258,14 @@ void EngineCore::run(const Caller& caller, const ConfirmSubscription& command) {
   });
   if (found == topic->subscriptions.end() || (*found)->created_at + kTokenValidFor <= now_)
     return reply(caller.id, error(Code::InvalidToken));
-  const topic::SubscriptionUuid uuid = (*found)->uuid;
+  SubscriptionState& subscription = **found;
+  if (topic->archive.is_active())
+    if (auto bad = check_replay(*topic, subscription.owner, subscription.settings)) return reply(caller.id, std::move(*bad));
+  const topic::SubscriptionUuid uuid = subscription.uuid;
   // Only a signed confirmation can ask for signatures later. [SNS ConfirmSubscription AuthenticateOnUnsubscribe]
   const bool is_signed = caller.principal.kind != policy::Principal::Kind::Anonymous;
-  record(SubscriptionConfirmedEvent{(*found)->id.number, command.authenticate_on_unsubscribe && is_signed});
+  record(SubscriptionConfirmedEvent{subscription.id.number, command.authenticate_on_unsubscribe && is_signed});
+  if (!subscription.settings.replay_policy.empty()) start_replay(subscription);
   reply_when_durable(caller.id, Subscribed{topic->key, uuid, false});
 }
 
@@ -310,18 +322,23 @@ void EngineCore::run(const Caller& caller, const DescribeSubscription& command) 
   const TopicState& topic = *topics_[subscription->topic.number];
   if (refused(caller, "sns:GetSubscriptionAttributes", *subscription)) return;
   reply(caller.id, SubscriptionDescription{summary_of(*subscription), &subscription->settings, &topic.settings, subscription->principal,
-                                           subscription->authenticated});
+                                           subscription->authenticated, replay_status(*subscription)});
 }
 
 void EngineCore::run(const Caller& caller, const ChangeSubscription& command) {
-  const SubscriptionState* subscription = find_subscription(command.subscription);
+  SubscriptionState* subscription = find_subscription(command.subscription);
   if (subscription == nullptr) return reply(caller.id, error(Code::SubscriptionDoesNotExist));
   const TopicState& topic = *topics_[subscription->topic.number];
   if (refused(caller, "sns:SetSubscriptionAttributes", *subscription)) return;
   topic::SubscriptionSettings settings = topic::with_changes(subscription->settings, command.attributes);
   if (auto bad = check_subscription(topic, subscription->owner, settings)) return reply(caller.id, std::move(*bad));
+  // Named again, even as it stands, the policy begins a replay that takes the place of the one before.
+  const bool replays = command.attributes.replay_policy && !settings.replay_policy.empty();
+  if (replays)
+    if (auto bad = check_replay(topic, subscription->owner, settings, subscription)) return reply(caller.id, std::move(*bad));
   if (refused_by_storage(caller)) return;
   record(SubscriptionChangedEvent{subscription->id.number, std::move(settings)});
+  if (replays && subscription->token.empty()) start_replay(*subscription);
   reply_when_durable(caller.id, Done{});
 }
 

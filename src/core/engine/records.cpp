@@ -210,6 +210,30 @@ void fields(A& a, Arg<A, RelocatedEvent>& e) {
   a(e.queue), a(e.sequence);
 }
 template <class A>
+void fields(A& a, Arg<A, ReplayStartedEvent>& e) {
+  a(e.subscription), a(e.start), a(e.end), a(e.next), a(e.live_from);
+}
+template <class A>
+void fields(A& a, Arg<A, ReplayedEvent::Delivery>& d) {
+  a(d.publication), a(d.queue), a(d.sequence), a(d.id), a(d.enveloped), a(d.replayed), a(d.group), a(d.deduplication_id);
+}
+template <class A>
+void fields(A& a, Arg<A, ReplayedEvent>& e) {
+  a(e.subscription), a(e.next), a(e.deliveries);
+}
+template <class A>
+void fields(A& a, Arg<A, ReplayEndedEvent>& e) {
+  a(e.subscription), a(e.status);
+}
+template <class A>
+void fields(A& a, Arg<A, ArchiveRelocatedEvent>& e) {
+  a(e.topic), a(e.sequence);
+}
+template <class A>
+void fields(A& a, Arg<A, ArchiveForgottenEvent>& e) {
+  a(e.topic), a(e.sequence);
+}
+template <class A>
 void fields(A& a, Arg<A, DirectoryChangedEvent>& e) {
   a(e.changes);
 }
@@ -244,6 +268,11 @@ constexpr RecordKind kind_of() {
   else if constexpr (std::is_same_v<E, SubscriptionConfirmedEvent>) return K::SubscriptionConfirmed;
   else if constexpr (std::is_same_v<E, RelocatedEvent>) return K::Relocated;
   else if constexpr (std::is_same_v<E, DirectoryChangedEvent>) return K::DirectoryChanged;
+  else if constexpr (std::is_same_v<E, ReplayStartedEvent>) return K::ReplayStarted;
+  else if constexpr (std::is_same_v<E, ReplayedEvent>) return K::Replayed;
+  else if constexpr (std::is_same_v<E, ReplayEndedEvent>) return K::ReplayEnded;
+  else if constexpr (std::is_same_v<E, ArchiveRelocatedEvent>) return K::ArchiveRelocated;
+  else if constexpr (std::is_same_v<E, ArchiveForgottenEvent>) return K::ArchiveForgotten;
 }
 
 template <class E>
@@ -316,6 +345,11 @@ template void encode_record(const SubscriptionChangedEvent&, Timestamp, std::str
 template void encode_record(const SubscriptionDeletedEvent&, Timestamp, std::string_view, std::string&);
 template void encode_record(const SubscriptionConfirmedEvent&, Timestamp, std::string_view, std::string&);
 template void encode_record(const DirectoryChangedEvent&, Timestamp, std::string_view, std::string&);
+template void encode_record(const ReplayStartedEvent&, Timestamp, std::string_view, std::string&);
+template void encode_record(const ReplayedEvent&, Timestamp, std::string_view, std::string&);
+template void encode_record(const ReplayEndedEvent&, Timestamp, std::string_view, std::string&);
+template void encode_record(const ArchiveRelocatedEvent&, Timestamp, std::string_view, std::string&);
+template void encode_record(const ArchiveForgottenEvent&, Timestamp, std::string_view, std::string&);
 template void encode_record(const RelocatedEvent&, Timestamp, std::string_view, std::string&);
 template std::string_view encode_record_with(const SentEvent&, Timestamp, const message::Content&, std::string&);
 template std::string_view encode_record_with(const PublishedEvent&, Timestamp, const message::Content&, std::string&);

@@ -58,7 +58,12 @@ enum class RecordKind : std::uint8_t {
   SubscriptionChanged = 37,
   SubscriptionDeleted = 38,
   SubscriptionConfirmed = 39,
+  ReplayStarted = 40,
+  Replayed = 41,
+  ReplayEnded = 42,
   Relocated = 48,
+  ArchiveRelocated = 49,
+  ArchiveForgotten = 50,
   DirectoryChanged = 56,
 };
 
@@ -220,6 +225,46 @@ struct SubscriptionConfirmedEvent {
   bool authenticated = false;
 };
 
+/// A subscription begins to get its topic's archive again, from the publication `next` on. What is from `live_from` on is new.
+struct ReplayStartedEvent {
+  std::uint32_t subscription = 0;
+  Timestamp start{};
+  std::optional<Timestamp> end;
+  std::uint64_t next = 0;
+  std::uint64_t live_from = 0;
+};
+/// The replay has come as far as `next`; what lies between and is no delivery here was not wanted, or could not be delivered.
+struct ReplayedEvent {
+  struct Delivery {
+    std::uint64_t publication = 0;  ///< its place in the archive
+    std::uint32_t queue = 0;
+    std::uint64_t sequence = 0;
+    MessageId id;
+    bool enveloped = false;
+    bool replayed = true;  ///< false: it was published since the replay began
+    std::string group;
+    std::string deduplication_id;  ///< empty: the queue does not look for duplicates of it
+  };
+  std::uint32_t subscription = 0;
+  std::uint64_t next = 0;
+  std::vector<Delivery> deliveries;
+};
+struct ReplayEndedEvent {
+  std::uint32_t subscription = 0;
+  ReplayStatus status = ReplayStatus::Completed;
+};
+
+/// The content of this publication of a topic's archive now lies in this record. Carries the content.
+struct ArchiveRelocatedEvent {
+  std::uint32_t topic = 0;
+  std::uint64_t sequence = 0;
+};
+/// This publication is taken out of its topic's archive: its content is lost.
+struct ArchiveForgottenEvent {
+  std::uint32_t topic = 0;
+  std::uint64_t sequence = 0;
+};
+
 /// The content of this message, and of every other copy of it, now lies in this record. Carries the content.
 struct RelocatedEvent {
   std::uint32_t queue = 0;
@@ -236,7 +281,8 @@ using Event = std::variant<SentEvent, PublishedEvent, ReceivedEvent, DeletedEven
                            QueueCreatedEvent, QueueChangedEvent, QueueDeletedEvent,
                            QueuePurgedEvent, QueueTaggedEvent, TopicCreatedEvent, TopicChangedEvent, TopicDeletedEvent,
                            TopicTaggedEvent, SubscriptionCreatedEvent, SubscriptionChangedEvent, SubscriptionDeletedEvent,
-                           SubscriptionConfirmedEvent, RelocatedEvent, DirectoryChangedEvent>;
+                           SubscriptionConfirmedEvent, RelocatedEvent, DirectoryChangedEvent, ReplayStartedEvent, ReplayedEvent,
+                           ReplayEndedEvent, ArchiveRelocatedEvent, ArchiveForgottenEvent>;
 
 /// Appends the record of an event, a member of Event. `content`: message::encode's bytes, for the kinds that carry one.
 template <class OneEvent>

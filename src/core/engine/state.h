@@ -19,6 +19,7 @@
 #include "base/bytes.h"
 #include "core/engine/commands.h"
 #include "core/engine/engine.h"
+#include "core/engine/topic_archive.h"
 #include "core/queue/queue.h"
 #include "core/topic/filter_index.h"
 #include "core/topic/filter_policy.h"
@@ -131,6 +132,7 @@ struct SubscriptionState {
   bool authenticated = false;
   bool deleted = false;          ///< only its names are still needed, by copies that wait on queues
   std::uint64_t references = 0;  ///< entries that need its envelope
+  std::optional<Replay> replay;  ///< the last one, until its policy is taken away
 
   // Transient: what the queue's policy said last about this topic.
   struct Verdict {
@@ -156,6 +158,7 @@ struct TopicState {
   std::uint64_t subscriptions_deleted = 0;
   SequenceNumber next_sequence{1};                  ///< FIFO topics only
   message::DeduplicationWindow deduplication;       ///< FIFO topics only
+  TopicArchive archive;                             ///< FIFO topics only
 
   // Transient.
   TopicCounters counters;
@@ -163,6 +166,10 @@ struct TopicState {
   topic::FilterIndex filtered;
   std::vector<SubscriptionState*> unfiltered;  ///< by age
 };
+
+/// Set in an entry's `envelope` beside the subscription's number: the copy comes from the topic's archive.
+constexpr std::uint32_t kReplayedEnvelope = std::uint32_t{1} << 31;
+constexpr std::uint32_t subscription_of_envelope(std::uint32_t envelope) { return envelope & ~kReplayedEnvelope; }
 
 /// Whether messages of this protocol leave the process, and so wait in an outbound queue.
 constexpr bool is_outbound(topic::DeliveryProtocol protocol) {

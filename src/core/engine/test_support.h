@@ -82,6 +82,22 @@ class EngineFixture {
     ADD_FAILURE() << "relocation does not end";
   }
 
+  /// The record at this place of the log; empty if none begins there.
+  [[nodiscard]] std::string record_at(LogPosition position) const {
+    for (const auto& [at, record] : log)
+      if (at == position) return record;
+    return {};
+  }
+  /// Reads what replays of archives wait for.
+  void feed() {
+    const std::vector<LogPosition> wanted = engine.wanted_contents();
+    std::vector<std::string> records;
+    for (const LogPosition position : wanted) records.push_back(record_at(position));
+    std::vector<ContentsRead::Content> contents;
+    for (std::size_t i = 0; i < wanted.size(); ++i) contents.push_back({wanted[i], records[i]});
+    if (!wanted.empty()) input(ContentsRead{contents});
+  }
+
   template <class OneRequest>
   CallerId ask(const OneRequest& request, std::string_view account = kAccount) {
     Caller caller;
