@@ -87,6 +87,9 @@ std::string name_of(TopicError::Code code) {
     case C::InvalidEndpoint: return "InvalidEndpoint";
     case C::ProtocolNotSupported: return "ProtocolNotSupported";
     case C::FifoQueueOnStandardTopic: return "FifoQueueOnStandardTopic";
+    case C::ArchivePolicyInTheWay: return "ArchivePolicyInTheWay";
+    case C::BadReplayPolicy: return "BadReplayPolicy";
+    case C::TooManyReplays: return "TooManyReplays";
     case C::ProtocolOnFifoTopic: return "ProtocolOnFifoTopic";
     case C::SubscriptionExistsWithOtherAttributes: return "SubscriptionExistsWithOtherAttributes";
     case C::SubscriptionDoesNotExist: return "SubscriptionDoesNotExist";
@@ -177,6 +180,29 @@ std::vector<message::MessageAttribute> views_of(const std::vector<TypedValue>& v
 }
 
 /// raw=true filter={..} scope=body dlq=queue
+/// "10s" is ten seconds after the start of the scenario.
+std::string moment_of(const std::string& text) {
+  const auto since_start = parse_duration(text);
+  if (!since_start) wrong("'" + text + "' is no time");
+  return iso8601(kStart + *since_start);
+}
+/// "0s" and "0s..10s": a replay policy from there, and perhaps to there.
+std::string replay_policy_of(const std::string& text) {
+  if (text == "none") return {};
+  const std::size_t dots = text.find("..");
+  std::string policy = R"({"PointType":"Timestamp","StartingPoint":")" + moment_of(text.substr(0, dots)) + '"';
+  if (dots != std::string::npos) policy += R"(,"EndingPoint":")" + moment_of(text.substr(dots + 2)) + '"';
+  return policy + "}";
+}
+std::string archive_policy_of(const std::string& days) {
+  return days == "none" ? "{}" : R"({"MessageRetentionPeriod":")" + days + R"("})";
+}
+std::string_view status_text(const SubscriptionDescription& description) {
+  if (!description.replay) return "none";
+  constexpr std::string_view kTexts[] = {"pending", "in_progress", "completed", "failed", "stopped"};
+  return kTexts[static_cast<std::size_t>(*description.replay)];
+}
+
 topic::SubscriptionChanges subscription_changes_of(const Step& step) {
   topic::SubscriptionChanges changes;
   for (const auto& [name, text] : step.options) {
@@ -184,6 +210,7 @@ topic::SubscriptionChanges subscription_changes_of(const Step& step) {
     else if (name == "filter") changes.filter_policy = text == "none" ? "" : text;
     else if (name == "scope")
       changes.filter_scope = text == "body" ? topic::FilterScope::MessageBody : topic::FilterScope::MessageAttributes;
+    else if (name == "replay") changes.replay_policy = replay_policy_of(text);
     else if (name == "dlq") {
       changes.redrive_policy.emplace();
       if (text != "none")
@@ -300,6 +327,7 @@ const std::map<std::string, CoreDriver::Verb, std::less<>>& CoreDriver::verbs() 
       {"set_subscription", &CoreDriver::set_subscription},
       {"confirm", &CoreDriver::confirm},
       {"unsubscribe", &CoreDriver::unsubscribe},
+      {"replay_status", &CoreDriver::replay_status},
       {"subscriptions", &CoreDriver::subscriptions},
       {"publish", &CoreDriver::publish},
       {"publish_batch", &CoreDriver::publish_batch},
@@ -371,7 +399,9 @@ Answer CoreDriver::answer_of(const Reply& reply) {
   return std::visit(
       [&](const auto& body) -> Answer {
         using B = std::decay_t<decltype(body)>;
-        if constexpr (std::is_same_v<B, QueueError> || std::is_same_v<B, TopicError>) {
+        if constexpr (std::is_same_v<B, SubscriptionDescription>) {
+          return {std::string{status_text(body)}, {}};
+        } else if constexpr (std::is_same_v<B, QueueError> || std::is_same_v<B, TopicError>) {
           return {name_of(body.code), {}};
         } else if constexpr (std::is_same_v<B, AccessDenied>) {
           refusal_ = body.why;
@@ -391,7 +421,8 @@ Answer CoreDriver::answer_of(const Reply& reply) {
             std::string content{message.content};
             if (content.empty()) content = content_of_record(engine_.record(message.position)).value();
             const auto view = message::ContentView::decode(content);
-            answer.deliveries.push_back({(message.envelope ? "envelope:" : "") + shown_body(view->body()),
+            const char* const form = !message.envelope ? "" : message.envelope->replayed ? "replayed:" : "envelope:";
+            answer.deliveries.push_back({form + shown_body(view->body()),
                                          std::to_string(received_.size())});
             received_.push_back({message.handle, message.receive_count, message.sent_at, message.first_received_at,
                                  message.dead_letter_source == nullptr ? "none" : message.dead_letter_source->name.str(),
@@ -592,6 +623,7 @@ Answer CoreDriver::topic(const Step& step) {
   if (const auto text = step.option("throughput_scope"))
     changes.fifo_throughput_scope =
         *text == "MessageGroup" ? topic::FifoThroughputScope::MessageGroup : topic::FifoThroughputScope::Topic;
+  if (const auto days = step.option("archive")) changes.archive_policy = archive_policy_of(*days);
   const std::vector<Tag> tags = tags_of(step);
   return ask(step, CreateTopic{topic_key(step.words.at(0)), changes, tags});
 }
@@ -601,6 +633,7 @@ Answer CoreDriver::set_topic(const Step& step) {
   if (const auto policy = step.option("policy")) changes.policy = *policy;
   if (const auto text = step.option("fifo")) changes.fifo = *text == "true";
   if (const auto text = step.option("content_dedup")) changes.content_based_deduplication = *text == "true";
+  if (const auto days = step.option("archive")) changes.archive_policy = archive_policy_of(*days);
   return ask(step, ChangeTopic{topic_key(step.words.at(0)), changes});
 }
 Answer CoreDriver::delete_topic(const Step& step) { return ask(step, DeleteTopic{topic_key(step.words.at(0))}); }
@@ -626,6 +659,7 @@ Answer CoreDriver::set_subscription(const Step& step) {
 Answer CoreDriver::confirm(const Step& step) {
   return ask(step, ConfirmSubscription{topic_key(step.words.at(0)), step.words.at(1), false});
 }
+Answer CoreDriver::replay_status(const Step& step) { return ask(step, DescribeSubscription{subscription_key(step)}); }
 Answer CoreDriver::unsubscribe(const Step& step) {
   Answer answer = ask(step, Unsubscribe{subscription_key(step)});
   if (answer.word == "ok") subscriptions_.erase(step.words.at(0) + " " + step.words.at(1));

@@ -151,8 +151,25 @@ std::uint8_t Broker::add_target(ReplyTarget& target) {
 }
 
 void Broker::handle(const engine::Input& input, Timestamp now) {
+  std::vector<LogPosition> wanted;
+  {
+    const std::lock_guard lock{mutex_};
+    handle_locked(input, now);
+    if (std::holds_alternative<engine::DeadlineCame>(input)) wanted = engine_->wanted_contents();
+  }
+  if (!wanted.empty()) hand_in_contents(wanted, now);
+}
+
+// The disk is not waited for under the lock.
+void Broker::hand_in_contents(std::span<const LogPosition> wanted, Timestamp now) {
+  std::vector<std::string> records(wanted.size());
+  std::vector<engine::ContentsRead::Content> contents;
+  for (std::size_t i = 0; i < wanted.size(); ++i) {
+    if (!read_record(wanted[i], records[i])) records[i].clear();
+    contents.push_back({wanted[i], records[i]});
+  }
   const std::lock_guard lock{mutex_};
-  handle_locked(input, now);
+  handle_locked(engine::ContentsRead{contents}, now);
 }
 
 void Broker::handle(const std::unique_lock<std::mutex>& held, const engine::Input& input, Timestamp now) {

@@ -19,6 +19,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <span>
 #include <string>
 #include <thread>
 #include <vector>
@@ -148,6 +149,7 @@ class Broker {
   void begin_snapshot_locked(Walk walk);
   void write_snapshot(std::vector<std::string> sections, LogPosition position);
   /// The sections of the state at the reader's end; nullopt if it cannot be made, and the log says why.
+  void hand_in_contents(std::span<const LogPosition> wanted, Timestamp now);
   std::optional<std::vector<std::string>> replay_aside(journal::LogReader& log, Timestamp now);
   void relocate(LogPosition before);
   bool relocate_slice(LogPosition before, engine::Outputs& outputs);

@@ -257,13 +257,18 @@ ToolResult repair_journal_folder(const std::string& given, bool json) {
     result.output = json ? "{\"repaired\":false,\"sound\":true}\n" : folder + " is sound; nothing was changed\n";
     return result;
   }
-  const std::size_t messages_before = state.engine->message_count();
+  const auto on_queues = std::count_if(unreadable.begin(), unreadable.end(), [](const DroppedMessage& message) { return message.queue != 0; });
+  const std::size_t messages_left = state.engine->message_count() - static_cast<std::size_t>(on_queues);
   for (const DroppedMessage& message : unreadable) {
     std::string record;
-    engine::DeletedEvent event;
-    event.queue = message.queue;
-    event.sequences = {message.sequence};
-    engine::encode_record(event, Timestamp{}, {}, record);
+    if (message.queue == 0) {
+      engine::encode_record(engine::ArchiveForgottenEvent{message.topic, message.sequence}, Timestamp{}, {}, record);
+    } else {
+      engine::DeletedEvent event;
+      event.queue = message.queue;
+      event.sequences = {message.sequence};
+      engine::encode_record(event, Timestamp{}, {}, record);
+    }
     if (!state.engine->replay(record, looked->log->end())) return failed("a message without content cannot be taken out of the state");
   }
 
@@ -289,7 +294,7 @@ ToolResult repair_journal_folder(const std::string& given, bool json) {
     const auto report = journal::verify_journal(fresh);
     auto again = look(fresh);
     if (!report || !report->sound() || !again || !again->state.dropped.empty() || again->state.snapshot_unreadable ||
-        again->state.engine->message_count() != messages_before - unreadable.size() ||
+        again->state.engine->message_count() != messages_left ||
         !find_unreadable(*again->state.engine, *again->log).empty())
       return give_up("the new journal does not hold what was written to it");
   }

@@ -193,7 +193,12 @@ std::string kind_of_record(std::string_view record) {
     case RecordKind::SubscriptionChanged: return "SubscriptionChanged";
     case RecordKind::SubscriptionDeleted: return "SubscriptionDeleted";
     case RecordKind::SubscriptionConfirmed: return "SubscriptionConfirmed";
+    case RecordKind::ReplayStarted: return "ReplayStarted";
+    case RecordKind::Replayed: return "Replayed";
+    case RecordKind::ReplayEnded: return "ReplayEnded";
     case RecordKind::Relocated: return "Relocated";
+    case RecordKind::ArchiveRelocated: return "ArchiveRelocated";
+    case RecordKind::ArchiveForgotten: return "ArchiveForgotten";
     case RecordKind::DirectoryChanged: return "DirectoryChanged";
   }
   return "unknown";
@@ -208,7 +213,7 @@ std::vector<DroppedMessage> find_unreadable(const engine::Engine& engine, journa
   std::string record;
   engine.visit_messages([&](const engine::MessagePlace& place) {
     if (log.read(place.position, record) && engine::content_of_record(record)) return;
-    found.push_back({place.queue, place.sequence, place.key->arn().str(), place.id.str(), place.position});
+    found.push_back({place.queue, place.topic, place.sequence, std::string{place.arn}, place.id.str(), place.position});
   });
   return found;
 }

@@ -24,9 +24,10 @@ struct DroppedRecord {
 
 /// A message that is known and whose content cannot be read.
 struct DroppedMessage {
-  std::uint32_t queue = 0;
+  std::uint32_t queue = 0;  ///< 0: archived by the topic
+  std::uint32_t topic = 0;
   std::uint64_t sequence = 0;
-  std::string queue_arn;
+  std::string queue_arn;  ///< or the topic's
   std::string message_id;
   LogPosition position;
 };

@@ -435,9 +435,85 @@ def publishing():
         ([{"Id": str(i), "Message": "x" * 100_000} for i in range(3)], "BatchRequestTooLong", "The length of all the messages put together is more than the limit."),
     ]:
         refused(f"a batch: {code}", code, message, lambda: sns.publish_batch(TopicArn=topic, PublishBatchRequestEntries=entries), 400)
+    refused("a batch with one bad attribute is refused whole", "ParameterValueInvalid", None, lambda: sns.publish_batch(
+        TopicArn=topic, PublishBatchRequestEntries=[{"Id": "good", "Message": "m"},
+                                                    {"Id": "bad", "Message": "m", "MessageAttributes": attribute("a", DataType="Text", StringValue="x")}]), 400)
+    ordered = sns.create_topic(Name=fresh() + ".fifo", Attributes={"FifoTopic": "true"})["TopicArn"]
+    refused("a batch with one entry without a group", "InvalidParameter", "Invalid parameter: The MessageGroupId parameter is required for FIFO topics",
+            lambda: sns.publish_batch(TopicArn=ordered, PublishBatchRequestEntries=[
+                {"Id": "good", "Message": "m", "MessageGroupId": "g", "MessageDeduplicationId": "1"}, {"Id": "bad", "Message": "m"}]), 400)
+    equal("nothing of a refused batch arrives", drain(url), [])
     answer = sns.publish_batch(TopicArn=topic, PublishBatchRequestEntries=[{"Id": str(i), "Message": f"m{i}"} for i in range(10)])
     equal("a batch of ten", [e["Id"] for e in answer["Successful"]], [str(i) for i in range(10)])
     equal("all of it arrives", sorted(json.loads(m["Body"])["Message"] for m in drain(url)), sorted(f"m{i}" for i in range(10)))
+
+
+# ---- FIFO topics: archive and replay ------------------------------------------------------------------------------------
+
+
+def archives():
+    # The text of DeleteTopic and that of other protocols were seen from AWS; those of the policies say what is wrong in words of ours.
+    days = lambda n: json.dumps({"MessageRetentionPeriod": str(n)})
+    fifo = lambda **more: sns.create_topic(Name=fresh() + ".fifo", Attributes={"FifoTopic": "true", **more})["TopicArn"]
+    for name, policy in [("0 days", days(0)), ("366 days", days(366)), ("text", days("x")), ("no JSON", "{"), ("nothing", ""),
+                         ("another key", '{"Days":"1"}')]:
+        refused(f"an archive policy of {name}", "InvalidParameter", None, lambda: fifo(ArchivePolicy=policy), 400)
+    standard = make_topic()
+    refused("an archive of a standard topic", "InvalidParameter", None,
+            lambda: sns.set_topic_attributes(TopicArn=standard, AttributeName="ArchivePolicy", AttributeValue=days(1)), 400)
+    topic = fifo(ArchivePolicy=days(7))
+    attributes = sns.get_topic_attributes(TopicArn=topic)["Attributes"]
+    equal("the archive policy", json.loads(attributes["ArchivePolicy"]), {"MessageRetentionPeriod": "7"})
+    check("BeginningArchiveTime", attributes.get("BeginningArchiveTime", "").endswith("Z"), attributes)
+    refused("BeginningArchiveTime is read-only", "InvalidParameter", "Invalid parameter: AttributeName",
+            lambda: sns.set_topic_attributes(TopicArn=topic, AttributeName="BeginningArchiveTime", AttributeValue="2023-01-29T22:22:47.111Z"))
+    refused("a topic that archives is not deleted", "InvalidState", "Invalid state: Cannot delete a topic with an ArchivePolicy",
+            lambda: sns.delete_topic(TopicArn=topic), 400)
+    for protocol, endpoint in [("sms", "+15550100"), ("lambda", f"arn:aws:lambda:{REGION}:{ACCOUNT}:function:f"),
+                               ("http", "http://localhost/x"), ("email", "a@example.com")]:
+        refused(f"{protocol} behind a FIFO topic", "InvalidParameter", f"Invalid parameter: Invalid protocol type: {protocol}",
+                lambda: sns.subscribe(TopicArn=topic, Protocol=protocol, Endpoint=endpoint), 400)
+
+    def fifo_queue():
+        name = fresh("q") + ".fifo"
+        arn = f"arn:aws:sqs:{REGION}:{ACCOUNT}:{name}"
+        policy = {"Version": "2012-10-17", "Statement": [{"Effect": "Allow", "Principal": {"Service": "sns.amazonaws.com"},
+                                                          "Action": "sqs:SendMessage", "Resource": arn}]}
+        return sqs.create_queue(QueueName=name, Attributes={"FifoQueue": "true", "Policy": json.dumps(policy)})["QueueUrl"], arn
+
+    sent = [sns.publish(TopicArn=topic, Message=f"m{i}", MessageGroupId="g", MessageDeduplicationId=str(i)) for i in range(3)]
+    replay = lambda **more: json.dumps({"PointType": "Timestamp", "StartingPoint": attributes["BeginningArchiveTime"], **more})
+    url, queue = fifo_queue()
+    for name, policy in [("no JSON", "{"), ("no type", '{"StartingPoint":"2023-01-29T22:22:47.111Z"}'), ("the future", replay(StartingPoint="2100-01-01T00:00:00.000Z")),
+                         ("an end before its start", replay(EndingPoint="2001-01-01T00:00:00.000Z"))]:
+        refused(f"a replay policy of {name}", "InvalidParameter", None,
+                lambda: sns.subscribe(TopicArn=topic, Protocol="sqs", Endpoint=queue, Attributes={"ReplayPolicy": policy}), 400)
+    subscription = sns.subscribe(TopicArn=topic, Protocol="sqs", Endpoint=queue, Attributes={"ReplayPolicy": replay()})["SubscriptionArn"]
+    status = lambda: sns.get_subscription_attributes(SubscriptionArn=subscription)["Attributes"].get("ReplayStatus")
+
+    def completed():
+        deadline = time.time() + 10
+        while time.time() < deadline and status() != "Completed":
+            time.sleep(0.05)
+        return status()
+
+    equal("a replay completes", completed(), "Completed")
+    got = [json.loads(m["Body"]) for m in drain(url)]
+    equal("what was published before", [m["Message"] for m in got], ["m0", "m1", "m2"])
+    equal("with its ids", [m["MessageId"] for m in got], [m["MessageId"] for m in sent])
+    equal("and its sequence", [m["SequenceNumber"] for m in got], [m["SequenceNumber"] for m in sent])
+    equal("marked", [m.get("Replayed") for m in got], [True] * 3)
+    sns.publish(TopicArn=topic, Message="m3", MessageGroupId="g", MessageDeduplicationId="3")
+    got = [json.loads(m["Body"]) for m in drain(url)]
+    equal("and then what is new", [(m["Message"], m.get("Replayed")) for m in got], [("m3", None)])
+    sns.set_subscription_attributes(SubscriptionArn=subscription, AttributeName="ReplayPolicy",
+                                    AttributeValue=replay(EndingPoint=json.loads(json.dumps(attributes["BeginningArchiveTime"]))))
+    equal("another replay takes its place", completed(), "Completed")
+    sns.set_subscription_attributes(SubscriptionArn=subscription, AttributeName="ReplayPolicy", AttributeValue="{}")
+    equal("an empty policy takes it away", status(), None)
+    sns.set_topic_attributes(TopicArn=topic, AttributeName="ArchivePolicy", AttributeValue="{}")
+    check("the archive is ended", "BeginningArchiveTime" not in sns.get_topic_attributes(TopicArn=topic)["Attributes"])
+    sns.delete_topic(TopicArn=topic)
 
 
 # ---- Phones and devices -------------------------------------------------------------------------------------------------
@@ -720,7 +796,7 @@ def http_delivery():
     server.shutdown()
 
 
-PARTS = [filter_validation, filter_matching, topics, permissions, subscriptions, publishing, mobile, signatures, http_delivery]
+PARTS = [filter_validation, filter_matching, topics, permissions, subscriptions, publishing, archives, mobile, signatures, http_delivery]
 
 if __name__ == "__main__":
     for part in PARTS:

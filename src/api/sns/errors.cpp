@@ -131,7 +131,7 @@ ApiError api_error(const engine::TopicError& error, const ReplyContext& context)
       return invalid_parameter("Invalid parameter: Endpoint",
                                "FIFO SQS Queues can not be subscribed to standard SNS topics");
     case Code::ProtocolOnFifoTopic:
-      return invalid_parameter("Endpoint", "Please use SQS queues as endpoints of FIFO SNS topics");
+      return invalid_parameter(fmt::format("Invalid protocol type: {}", error.detail));
     case Code::SubscriptionExistsWithOtherAttributes:
       return invalid_parameter("Attributes", "Subscription already exists with different attributes");
     case Code::SubscriptionDoesNotExist: return api_error(Error::NotFound, "Subscription does not exist");
@@ -152,6 +152,12 @@ ApiError api_error(const engine::TopicError& error, const ReplyContext& context)
       return invalid_parameter(
           "MessageDeduplicationId",
           "The request includes MessageDeduplicationId parameter that is not valid for this topic type");
+    case Code::ArchivePolicyInTheWay:
+      return api_error(Error::InvalidState, "Invalid state: Cannot delete a topic with an ArchivePolicy");
+    case Code::BadReplayPolicy: return invalid_attribute(context, error.detail);
+    case Code::TooManyReplays:
+      return api_error(Error::ReplayLimitExceeded,
+                       "The request parameter has exceeded the maximum number of concurrent message replays.");
     case Code::StatementExists: return invalid_parameter("Statement already exists");
     case Code::ActionOutOfScope: return invalid_parameter("Policy statement action out of service scope!");
   }

@@ -5,10 +5,25 @@
 #include "api/sns/actions.h"
 #include "api/sns/errors.h"
 #include "api/sns/validate.h"
+#include "core/topic/archive_policy.h"
 #include "core/topic/delivery_policy.h"
-#include "wire/json/value.h"
 
 namespace fanfare::api::sns {
+namespace {
+
+std::string_view text_of(engine::ReplayStatus status) {
+  using Status = engine::ReplayStatus;
+  switch (status) {
+    case Status::Pending: return "Pending";
+    case Status::InProgress: return "In progress";
+    case Status::Completed: return "Completed";
+    case Status::Failed: return "Failed";
+    case Status::Stopped: break;  // its policy is gone, and with it the status
+  }
+  return {};
+}
+
+}  // namespace
 
 std::optional<ApiError> read_subscription_attribute(std::string_view name, std::string_view value,
                                                     std::string_view prefix, topic::SubscriptionChanges& changes,
@@ -57,9 +72,11 @@ std::optional<ApiError> read_subscription_attribute(std::string_view name, std::
     return std::nullopt;
   }
   if (name == "ReplayPolicy") {
-    if (const auto document = wire::json::parse(value); !value.empty() && (!document || !document->is_object())) {
-      return refused(fmt::format("{}: failed to parse JSON.", name));
+    if (topic::ReplayPolicy::is_none(value)) {
+      changes.replay_policy.emplace();
+      return std::nullopt;
     }
+    if (const auto policy = topic::ReplayPolicy::parse(value); !policy) return refused(policy.error());
     changes.replay_policy = std::string(value);
     return std::nullopt;
   }
@@ -111,6 +128,7 @@ void get_subscription_attributes_reply(const engine::SubscriptionDescription& de
   }
   add_set("SubscriptionRoleArn", settings.subscription_role_arn);
   add_set("ReplayPolicy", settings.replay_policy);
+  if (description.replay) add("ReplayStatus", text_of(*description.replay));
   model::GetSubscriptionAttributesResponse out;
   out.attributes = {entries, count};
   call.answer.write(out);

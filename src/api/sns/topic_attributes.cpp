@@ -9,6 +9,7 @@
 #include "api/sns/errors.h"
 #include "api/sns/validate.h"
 #include "core/queue/settings.h"
+#include "core/topic/archive_policy.h"
 #include "core/topic/delivery_policy.h"
 #include "policy/permissions.h"
 #include "wire/json/value.h"
@@ -73,7 +74,13 @@ std::optional<ApiError> read_topic_attribute(std::string_view name, std::string_
     changes.delivery_policy = std::string(value);
     return std::nullopt;
   }
-  if (name == "ArchivePolicy") return read_document(name, value, changes.archive_policy);
+  if (name == "ArchivePolicy") {
+    // An empty object ends the archive; AWS refuses an empty text.
+    if (value.empty()) return invalid_parameter("Attributes", "ArchivePolicy: failed to parse JSON.");
+    if (const auto policy = topic::ArchivePolicy::parse(value); !policy) return invalid_parameter("Attributes", policy.error());
+    changes.archive_policy = std::string(value);
+    return std::nullopt;
+  }
   if (name == "DataProtectionPolicy") return read_document(name, value, changes.data_protection_policy);
   if (name == "KmsMasterKeyId") {
     changes.kms_master_key_id = std::string(value);
@@ -143,6 +150,7 @@ void get_topic_attributes_reply(const engine::TopicDescription& description, Rep
         settings.fifo_throughput_scope == topic::FifoThroughputScope::Topic ? "Topic" : "MessageGroup");
   }
   add_set("ArchivePolicy", settings.archive_policy);
+  if (description.beginning_archive_time) add("BeginningArchiveTime", iso8601(*description.beginning_archive_time));
   for (const auto& [name, value] : settings.feedback) add_set(name, value);
   model::GetTopicAttributesResponse out;
   out.attributes = {entries, count};

@@ -80,7 +80,7 @@ class MessageWriter {
     const std::string topic_arn = of.topic->arn().str();
     const std::string sequence_number =
         of.fifo_topic ? engine::SequenceNumber{content.publication()->sequence_number}.str() : std::string();
-    topic::EnvelopeFields fields{topic_arn, sequence_number, std::nullopt, {}};
+    topic::EnvelopeFields fields{topic_arn, sequence_number, std::nullopt, {}, of.replayed};
     std::string unsubscribe_url;
     std::string certificate_url;
     unsubscribe_url = call_.context.base_url + "/?Action=Unsubscribe&SubscriptionArn=" +

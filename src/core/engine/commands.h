@@ -313,7 +313,8 @@ struct Publish {
   TopicKeyView topic;
   OutgoingPublication publication;
 };
-/// Each entry succeeds alone. Reply: BatchPublished, results in the order of the entries. [SNS PublishBatch]
+/// An entry that cannot be published refuses them all. Reply: BatchPublished, results in the order of the entries.
+/// Errors: as Publish. [SNS PublishBatch]
 struct PublishBatch {
   TopicKeyView topic;
   std::span<const OutgoingPublication> publications;

@@ -166,10 +166,11 @@ std::string_view name_of(FailedDelivery::Reason reason);
 
 /// A message, as tools that look at the log need it.
 struct MessagePlace {
-  std::uint32_t queue = 0;  ///< its number in records
+  std::uint32_t queue = 0;  ///< its number in records; 0: it lies in a topic's archive
+  std::uint32_t topic = 0;  ///< of an archived message, as `queue`
   std::uint64_t sequence = 0;
-  MessageId id;
-  const QueueKey* key = nullptr;  ///< valid during the call
+  MessageId id;             ///< an archived message has none
+  std::string_view arn;     ///< of the queue or topic; valid during the call
   LogPosition position;           ///< of the record that carries its content
 };
 
@@ -229,7 +230,7 @@ class Engine {
   [[nodiscard]] std::size_t message_count() const;
   /// How many things a snapshot writes down, about; a thousand of them take about a tenth of a millisecond.
   [[nodiscard]] std::size_t state_size() const;
-  /// Every message and where its content lies, by queue and age; for tools. Takes as long as there are messages.
+  /// Every message and where its content lies, by queue and age, and then what topics archive; for tools. Takes as long as there are messages.
   void visit_messages(const std::function<void(const MessagePlace&)>& visit) const;
 
   void visit_metrics(MetricsVisitor& visitor) const;

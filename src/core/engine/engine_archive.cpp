@@ -1,7 +1,7 @@
 // Archives of FIFO topics, and what replays them to subscriptions.
 //
 // Rule 1: a replay is a part of its subscription's durable state; each slice is one record, so a restart goes on where the
-//         process stopped.
+//         process stopped. Nobody is handed a replayed message before its record is durable, so that none comes twice.
 // Rule 2: while a replay runs its subscription gets everything through it, in the order of the topic. What is new follows
 //         what is old, and nothing overtakes.
 // Rule 3: a replay needs contents for filters and sizes. Those that are not in memory it asks the shell for.
@@ -333,7 +333,11 @@ void EngineCore::replay_slice(SubscriptionState& subscription, std::span<const C
     const std::size_t before = replayed_.deliveries.size();
     record(replayed_);
     FANFARE_ASSERT(before == replayed_.deliveries.size());
-    for (const auto& delivery : replayed_.deliveries) queue_by_number(delivery.queue)->planned = 0;
+    for (const auto& delivery : replayed_.deliveries) {
+      QueueState& queue = *queue_by_number(delivery.queue);
+      queue.planned = 0;
+      queue.moved_in = {SequenceNumber{delivery.sequence}, log_end_};
+    }
   }
   if (done) {
     const bool went_on = replay.status == Status::Pending || replay.status == Status::InProgress;

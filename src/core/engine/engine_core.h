@@ -191,7 +191,7 @@ class EngineCore {
   /// messages in flight stopped it.
   bool take(QueueState& queue, std::int64_t max, seconds visibility, std::vector<ReceivedMessage>& out);
   void dead_letter(QueueState& from, const queue::Entry& entry, QueueState& to);
-  /// The answer to a receive. It waits for nothing but moves: until the move of a message is durable a crash can put the
+  /// The answer to a receive. It waits for nothing but moves (and replays): until the move of a message is durable a crash can put the
   /// message back under its old handle, and whoever held the new one would delete nothing.
   void reply_received(const QueueState& queue, CallerId caller, const std::vector<ReceivedMessage>& messages);
   [[nodiscard]] ReceivedMessage describe(const QueueState& queue, const queue::Entry& entry) const;

@@ -52,13 +52,10 @@ void EngineCore::run(const Caller& caller, const PublishBatch& command) {
   if (topic == nullptr || refused_by_storage(caller)) return;
   BatchPublished published;
   published.results.reserve(command.publications.size());
-  for (const OutgoingPublication& publication : command.publications) {
-    if (auto bad = check_publication(*topic, publication)) {
-      published.results.emplace_back(std::move(*bad));
-    } else {
-      published.results.emplace_back(publish(*topic, publication));
-    }
-  }
+  // An entry that cannot be published refuses the whole batch, as AWS does.
+  for (const OutgoingPublication& publication : command.publications)
+    if (auto bad = check_publication(*topic, publication)) return reply(caller.id, std::move(*bad));
+  for (const OutgoingPublication& publication : command.publications) published.results.emplace_back(publish(*topic, publication));
   reply_when_durable(caller.id, std::move(published));
 }
 

@@ -665,9 +665,14 @@ void EngineCore::visit_messages(const std::function<void(const MessagePlace&)>& 
   for (const auto& queue : queues_) {
     if (queue == nullptr || queue->deleted) continue;
     queue->messages.for_each({0}, [&](const queue::Entry& entry) {
-      visit({queue->id.number, entry.sequence.value, entry.id, &queue->key, payloads_.position(entry.payload)});
+      visit({queue->id.number, 0, entry.sequence.value, entry.id, queue->arn, payloads_.position(entry.payload)});
       return true;
     });
+  }
+  for (const auto& topic : topics_) {
+    if (topic == nullptr) continue;
+    for (const ArchivedMessage& message : topic->archive.messages)
+      visit({0, topic->id.number, message.sequence, {}, topic->arn, payloads_.position(message.payload)});
   }
 }
 

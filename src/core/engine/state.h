@@ -101,7 +101,7 @@ struct QueueState {
   std::optional<Timestamp> registered;  ///< the deadline that stands for this queue in EngineCore::due_
   std::uint32_t policy_generation = 0;  ///< changes with the policy; for SubscriptionState's cache
   std::uint32_t planned = 0;            ///< deliveries of the publication that is being decided
-  /// The last message that was moved here from another queue, and where the log ended behind that.
+  /// The last message that was moved here from another queue or an archive, and where the log ended behind that.
   struct MovedIn {
     SequenceNumber sequence{0};
     LogPosition log_end{};

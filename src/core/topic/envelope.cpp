@@ -58,6 +58,7 @@ void write(std::string_view body, const message::PublicationFields& publication,
     });
     writer.end_object();
   }
+  if (fields.replayed) writer.key("Replayed").boolean(true);
   writer.end_object();
 }
 

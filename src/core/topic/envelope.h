@@ -3,6 +3,7 @@
 // {"Type":"Notification","MessageId":"..","TopicArn":"..","Subject":"..","Message":"..","Timestamp":"..",
 //  "SignatureVersion":"1","Signature":"..","SigningCertURL":"..","UnsubscribeURL":"..","MessageAttributes":{..}}
 // Keys stand in exactly this order; SequenceNumber follows MessageId on FIFO topics, which have no signature fields.
+// A message from a FIFO topic's archive ends with "Replayed":true.
 #pragma once
 
 #include <cstdint>
@@ -28,6 +29,7 @@ struct EnvelopeFields {
   std::string_view sequence_number;             ///< FIFO topics only; else empty
   std::optional<EnvelopeSignature> signature;   ///< nullopt on FIFO topics
   std::string_view unsubscribe_url = {};        ///< where there is no signature to bring it; empty: left out
+  bool replayed = false;                        ///< from the archive: "Replayed":true stands at the end
 };
 
 /// Appends the envelope of a published content; `content.publication()` must be there.
