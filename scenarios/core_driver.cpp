@@ -180,23 +180,6 @@ std::vector<message::MessageAttribute> views_of(const std::vector<TypedValue>& v
 }
 
 /// raw=true filter={..} scope=body dlq=queue
-/// "10s" is ten seconds after the start of the scenario.
-std::string moment_of(const std::string& text) {
-  const auto since_start = parse_duration(text);
-  if (!since_start) wrong("'" + text + "' is no time");
-  return iso8601(kStart + *since_start);
-}
-/// "0s" and "0s..10s": a replay policy from there, and perhaps to there.
-std::string replay_policy_of(const std::string& text) {
-  if (text == "none") return {};
-  const std::size_t dots = text.find("..");
-  std::string policy = R"({"PointType":"Timestamp","StartingPoint":")" + moment_of(text.substr(0, dots)) + '"';
-  if (dots != std::string::npos) policy += R"(,"EndingPoint":")" + moment_of(text.substr(dots + 2)) + '"';
-  return policy + "}";
-}
-std::string archive_policy_of(const std::string& days) {
-  return days == "none" ? "{}" : R"({"MessageRetentionPeriod":")" + days + R"("})";
-}
 std::string_view status_text(const SubscriptionDescription& description) {
   if (!description.replay) return "none";
   constexpr std::string_view kTexts[] = {"pending", "in_progress", "completed", "failed", "stopped"};

@@ -40,6 +40,10 @@ void LoggedEngine::advance_to(Timestamp time, const std::function<void(const Out
     if (!next || *next > time) break;
     now_ = std::max(now_, *next);
     each(handle(DeadlineCame{}));
+    const std::vector<LogPosition> wanted = engine_.wanted_contents();
+    std::vector<ContentsRead::Content> contents;
+    for (const LogPosition position : wanted) contents.push_back({position, record(position)});
+    if (!wanted.empty()) each(handle(ContentsRead{contents}));
   }
   now_ = time;
 }

@@ -117,7 +117,11 @@ std::string topic_attribute(const std::string& option) {
   if (option == "fifo") return "FifoTopic";
   if (option == "content_dedup") return "ContentBasedDeduplication";
   if (option == "throughput_scope") return "FifoThroughputScope";
+  if (option == "archive") return "ArchivePolicy";
   return option;
+}
+std::string topic_value(const std::string& option, const std::string& value) {
+  return option == "archive" ? archive_policy_of(value) : value;
 }
 
 /// {"raw", "true"} -> RawMessageDelivery
@@ -130,6 +134,8 @@ std::vector<std::pair<std::string, std::string>> subscription_attributes(const S
       out.emplace_back("FilterPolicy", value == "none" ? std::string{} : value);
     else if (name == "scope")
       out.emplace_back("FilterPolicyScope", value == "body" ? "MessageBody" : "MessageAttributes");
+    else if (name == "replay")
+      out.emplace_back("ReplayPolicy", replay_policy_of(value));
     else if (name == "dlq")
       out.emplace_back("RedrivePolicy", value == "none"
                                             ? std::string{}
@@ -245,6 +251,7 @@ const std::map<std::string, WireDriver::Verb, std::less<>>& WireDriver::verbs() 
       {"set_subscription", &WireDriver::set_subscription},
       {"confirm", &WireDriver::confirm},
       {"unsubscribe", &WireDriver::unsubscribe},
+      {"replay_status", &WireDriver::replay_status},
       {"subscriptions", &WireDriver::subscriptions},
       {"publish", &WireDriver::publish},
       {"publish_batch", &WireDriver::publish_batch},
@@ -576,7 +583,7 @@ Answer WireDriver::received(const WireAnswer& answer) {
     std::string shown = shown_body(body);
     if (const auto document = json::parse(body);
         document && document->find_string("Type") == kEnvelope && document->find("TopicArn") != nullptr)
-      shown = "envelope:" + shown_body(document->find_string("Message").value_or("?"));
+      shown = (document->find("Replayed") != nullptr ? "replayed:" : "envelope:") + shown_body(document->find_string("Message").value_or("?"));
     out.deliveries.push_back({std::move(shown), std::to_string(received_.size())});
     Received& one = received_.emplace_back();
     one.handle = message->get("ReceiptHandle");
@@ -662,7 +669,7 @@ Answer WireDriver::restart(const Step& step) {
 Answer WireDriver::topic(const Step& step) {
   Members attributes;
   for (const auto& [name, value] : step.options)
-    if (!name.starts_with("tag.")) attributes.push_back({topic_attribute(name), text(value)});
+    if (!name.starts_with("tag.")) attributes.push_back({topic_attribute(name), text(topic_value(name, value))});
   Members members{{"Name", text(topic_key(step.words.at(0)).name)}};
   if (!attributes.empty()) members.push_back({"Attributes", object(std::move(attributes))});
   if (auto tags = tag_list(step); tags.size() != 0) members.push_back({"Tags", std::move(tags)});
@@ -672,7 +679,7 @@ Answer WireDriver::set_topic(const Step& step) {
   for (const auto& [name, value] : step.options) {
     Answer answer =
         simple(step, "sns", "SetTopicAttributes",
-               {topic_member(step), {"AttributeName", text(topic_attribute(name))}, {"AttributeValue", text(value)}});
+               {topic_member(step), {"AttributeName", text(topic_attribute(name))}, {"AttributeValue", text(topic_value(name, value))}});
     if (answer.word != "ok") return answer;
   }
   return {"ok", {}};
@@ -716,6 +723,18 @@ Answer WireDriver::set_subscription(const Step& step) {
 }
 Answer WireDriver::confirm(const Step& step) {
   return simple(step, "sns", "ConfirmSubscription", {topic_member(step), {"Token", text(step.words.at(1))}});
+}
+Answer WireDriver::replay_status(const Step& step) {
+  const WireAnswer answer = call(step, "sns", "GetSubscriptionAttributes", {{"SubscriptionArn", text(subscription_arn(step))}});
+  if (answer.status != 200) return failure("sns", answer);
+  const Element* const attributes = answer.result.find("Attributes");
+  for (const auto& [name, value] : attributes->pairs("entry", "key", "value")) {
+    if (name != "ReplayStatus") continue;
+    std::string status = value == "In progress" ? "in_progress" : value;
+    std::ranges::transform(status, status.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+    return {status, {}};
+  }
+  return {"none", {}};
 }
 Answer WireDriver::unsubscribe(const Step& step) {
   return simple(step, "sns", "Unsubscribe", {{"SubscriptionArn", text(subscription_arn(step))}});

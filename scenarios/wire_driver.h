@@ -62,6 +62,7 @@ class WireDriver final : public Driver {
   Answer subscribe(const Step& step);
   Answer set_subscription(const Step& step);
   Answer confirm(const Step& step);
+  Answer replay_status(const Step& step);
   Answer unsubscribe(const Step& step);
   Answer subscriptions(const Step& step);
   Answer publish(const Step& step);

@@ -83,6 +83,23 @@ void wrong(const std::string& what) {
   std::exit(2);
 }
 
+/// "10s" is ten seconds after the start of the scenario.
+static std::string moment_of(const std::string& text) {
+  const auto since_start = parse_duration(text);
+  if (!since_start) wrong("'" + text + "' is no time");
+  return iso8601(kStart + *since_start);
+}
+std::string replay_policy_of(const std::string& text) {
+  if (text == "none") return {};
+  const std::size_t dots = text.find("..");
+  std::string policy = R"({"PointType":"Timestamp","StartingPoint":")" + moment_of(text.substr(0, dots)) + '"';
+  if (dots != std::string::npos) policy += R"(,"EndingPoint":")" + moment_of(text.substr(dots + 2)) + '"';
+  return policy + "}";
+}
+std::string archive_policy_of(const std::string& days) {
+  return days == "none" ? "{}" : R"({"MessageRetentionPeriod":")" + days + R"("})";
+}
+
 std::int64_t seconds_of(const std::string& text) {
   const auto duration = parse_duration(text);
   if (!duration) wrong("'" + text + "' is no duration such as 30s");

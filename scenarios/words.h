@@ -37,6 +37,11 @@ std::string topic_arn(std::string_view name);
 /// Lets a topic send to a queue: the usual policy.
 std::string delivery_policy(const std::string& queue, const std::string& topic);
 
+/// `replay=0s` and `replay=0s..10s`: a replay policy from there, and perhaps to there, in times since the start.
+std::string replay_policy_of(const std::string& text);
+/// `archive=7`: an archive policy of seven days; `archive=none` ends the archive.
+std::string archive_policy_of(const std::string& days);
+
 /// A body with its `size=`, "m" and dots up to that many bytes, and its `char=`, a code point behind it.
 std::string body_of(const Step& step, std::size_t word);
 

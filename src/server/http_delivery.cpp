@@ -40,9 +40,9 @@ bool is_mail(topic::DeliveryProtocol protocol) {
   return protocol == topic::DeliveryProtocol::Email || protocol == topic::DeliveryProtocol::EmailJson;
 }
 
-std::string token_of(const message::ContentView& content) {
+std::string attribute_of(const message::ContentView& content, std::string_view name) {
   for (auto reader = content.attributes(); const auto attribute = reader.next();)
-    if (attribute->name == "Token") return std::string{attribute->value};
+    if (attribute->name == name) return std::string{attribute->value};
   return {};
 }
 
@@ -230,13 +230,14 @@ HttpDelivery::Outgoing HttpDelivery::outgoing(const Endpoint& endpoint, const Ta
   const std::uint8_t version = endpoint.about.signature_version;
   if (!content->publication()) {
     out.confirmation = true;
-    out.type = "SubscriptionConfirmation";
+    out.type = attribute_of(*content, "Type");
+    if (out.type.empty()) out.type = topic::kSubscriptionConfirmation;
     out.message_id = taken.id.str();
-    const std::string token = token_of(*content);
+    const std::string token = attribute_of(*content, "Token");
     const std::string& url = out.link =
         fmt::format("{}/?Action=ConfirmSubscription&TopicArn={}&Token={}", options_.public_url, topic_arn, token);
     const std::string at = iso8601(taken.sent_at);
-    const topic::Confirmation confirmation{out.message_id, token, topic_arn, content->body(), url, at};
+    const topic::Confirmation confirmation{out.message_id, token, topic_arn, content->body(), url, at, out.type};
     const std::string signature = signer_.sign(version, topic::string_to_sign(confirmation));
     topic::append_confirmation(confirmation, {version == 2 ? "2" : "1", signature, certificate_url, {}}, out.body);
     return out;
@@ -316,7 +317,7 @@ net::Awaitable<HttpDelivery::Attempt> HttpDelivery::post(const Endpoint& endpoin
                       {"x-amz-sns-message-type", message.type},
                       {"x-amz-sns-message-id", message.message_id},
                       {"x-amz-sns-topic-arn", about.topic.arn().str()}};
-  if (!message.confirmation)
+  if (message.type != topic::kSubscriptionConfirmation)
     request->headers.push_back({"x-amz-sns-subscription-arn", topic::subscription_arn(about.topic.view(), about.subscription).str()});
   if (about.raw && !message.confirmation) request->headers.push_back({"x-amz-sns-rawdelivery", "true"});
   request->body = message.body;

@@ -90,7 +90,7 @@ class HttpDelivery final : public ReplyTarget {
     std::vector<Taken> messages;
   };
   struct Outgoing {
-    std::string type;  ///< "Notification"
+    std::string type;  ///< "Notification", "SubscriptionConfirmation", "UnsubscribeConfirmation"
     std::string message_id;
     std::string body;
     std::string subject;

@@ -193,6 +193,8 @@ std::string kind_of_record(std::string_view record) {
     case RecordKind::SubscriptionChanged: return "SubscriptionChanged";
     case RecordKind::SubscriptionDeleted: return "SubscriptionDeleted";
     case RecordKind::SubscriptionConfirmed: return "SubscriptionConfirmed";
+    case RecordKind::SubscriptionLeft: return "SubscriptionLeft";
+    case RecordKind::SubscriptionRestored: return "SubscriptionRestored";
     case RecordKind::ReplayStarted: return "ReplayStarted";
     case RecordKind::Replayed: return "Replayed";
     case RecordKind::ReplayEnded: return "ReplayEnded";

@@ -47,6 +47,12 @@ std::optional<ApiError> check_endpoint(topic::DeliveryProtocol protocol, std::st
   return std::nullopt;
 }
 
+std::string_view fresh_token(Call& call) {
+  std::array<std::uint8_t, 32> token;
+  call.secrets.fill(token);
+  return call.arena.copy(wire::digest::hex(wire::digest::bytes_of(token)));
+}
+
 Result<topic::SubscriptionId, ApiError> read_subscription_token(const wire::aws::Text& token, Call& call) {
   auto text = read_token(token, call);
   if (!text) return text.error();
@@ -107,9 +113,7 @@ Result<Next, ApiError> subscribe(const model::SubscribeInput& in, Call& call) {
   }
   command.fresh_uuid = topic::SubscriptionUuid{Uuid::from_random(call.secrets.bytes16())};
   command.fresh_message = MessageId{Uuid::from_random(call.secrets.bytes16())};
-  std::array<std::uint8_t, 32> token;
-  call.secrets.fill(token);
-  command.fresh_token = call.arena.copy(wire::digest::hex(wire::digest::bytes_of(token)));
+  command.fresh_token = fresh_token(call);
   call.context.wanted = in.return_subscription_arn.value_or(false) ? 1 : 0;
   return Next::Engine;
 }
@@ -147,7 +151,10 @@ void confirm_subscription_reply(const engine::Subscribed& subscribed, ReplyCall&
 Result<Next, ApiError> unsubscribe(const model::UnsubscribeInput& in, Call& call) {
   auto subscription = subscription_of(in.subscription_arn, call);
   if (!subscription) return subscription.error();
-  call.request.emplace<engine::Unsubscribe>().subscription = *subscription;
+  auto& command = call.request.emplace<engine::Unsubscribe>();
+  command.subscription = *subscription;
+  command.fresh_token = fresh_token(call);
+  command.fresh_message = MessageId{Uuid::from_random(call.secrets.bytes16())};
   return Next::Engine;
 }
 

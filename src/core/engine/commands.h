@@ -275,9 +275,12 @@ struct ConfirmSubscription {
   std::string_view token;
   bool authenticate_on_unsubscribe = false;
 };
-/// Succeeds if there is none. Reply: Done. [SNS Unsubscribe]
+/// Succeeds if there is none. An HTTP endpoint that somebody else than its owner unsubscribes is told, with a token that
+/// restores the subscription (ConfirmSubscription). Reply: Done. [SNS Unsubscribe]
 struct Unsubscribe {
   SubscriptionKeyView subscription;
+  std::string_view fresh_token = {};  ///< randomness from the shell; empty: nobody is told
+  MessageId fresh_message = {};
 };
 /// Subscriptions that an account owns in a region, by age. Reply: Subscriptions. [SNS ListSubscriptions]
 struct ListSubscriptions {

@@ -131,6 +131,7 @@ void EngineCore::run(const DeadlineCame&) {
   advance_due();
   run_moves();
   run_replays();
+  run_pending();
   run_archives(kArchivePerDeadline);
   serve_waiters();
   while (!wait_ends_.empty() && wait_ends_.begin()->first <= now_) {
@@ -155,6 +156,7 @@ std::optional<Timestamp> EngineCore::next_deadline() const {
   std::optional<Timestamp> next;
   if (!due_.empty()) next = due_.begin()->first;
   if (!moves_due_.empty()) next = std::min(next.value_or(Timestamp::max()), moves_due_.begin()->first);
+  if (!pending_due_.empty()) next = std::min(next.value_or(Timestamp::max()), pending_due_.begin()->first);
   if (!replays_due_.empty()) next = std::min(next.value_or(Timestamp::max()), replays_due_.begin()->first);
   if (!archives_due_.empty()) next = std::min(next.value_or(Timestamp::max()), archives_due_.begin()->first);
   if (!wait_ends_.empty()) next = std::min(next.value_or(Timestamp::max()), wait_ends_.begin()->first);

@@ -288,7 +288,10 @@ void EngineCore::apply(const TopicChangedEvent& event) { set_settings(*topics_[e
 void EngineCore::apply(const TopicDeletedEvent& event) {
   TopicState& topic = *topics_[event.topic];
   ++outbound_generation_;
-  for (SubscriptionState* subscription : topic.subscriptions) {
+  std::vector<SubscriptionState*> subscriptions = topic.subscriptions;
+  subscriptions.insert(subscriptions.end(), topic.leaving.begin(), topic.leaving.end());
+  for (SubscriptionState* subscription : subscriptions) {
+    forget_pending(*subscription);
     forget_replay(*subscription);
     forget_names(*subscription);
     subscription->deleted = true;
@@ -326,7 +329,13 @@ SubscriptionState& EngineCore::insert_subscription(std::unique_ptr<SubscriptionS
 
 void EngineCore::forget_names(const SubscriptionState& subscription) {
   subscriptions_by_uuid_.erase(uuid_key(subscription.uuid));
-  subscriptions_by_endpoint_.erase(endpoint_key(subscription.topic, subscription.protocol, subscription.endpoint));
+  forget_endpoint(subscription);
+}
+
+// Another subscription may have taken its place since it left.
+void EngineCore::forget_endpoint(const SubscriptionState& subscription) {
+  const auto place = subscriptions_by_endpoint_.find(endpoint_key(subscription.topic, subscription.protocol, subscription.endpoint));
+  if (place != subscriptions_by_endpoint_.end() && place->second == &subscription) subscriptions_by_endpoint_.erase(place);
 }
 
 void EngineCore::set_settings(SubscriptionState& subscription, const topic::SubscriptionSettings& settings) {
@@ -375,6 +384,7 @@ void EngineCore::apply(const SubscriptionCreatedEvent& event) {
   fresh->authenticated = event.authenticated;
   fresh->created_at = now_;
   set_settings(insert_subscription(std::move(fresh)), event.settings);
+  note_pending(*subscription_by_number(event.subscription));
 }
 
 void EngineCore::apply(const SubscriptionChangedEvent& event) {
@@ -390,8 +400,10 @@ void EngineCore::apply(const SubscriptionDeletedEvent& event) {
   forget_replay(subscription);
   note_archive(topic);
   if (is_outbound(subscription.protocol)) ++outbound_generation_;
+  forget_pending(subscription);
   std::erase(topic.subscriptions, &subscription);
-  ++topic.subscriptions_deleted;
+  std::erase(topic.leaving, &subscription);
+  if (subscription.token.empty()) ++topic.subscriptions_deleted;
   forget_names(subscription);
   subscription.deleted = true;
   forget_if_unused(subscription);
@@ -399,10 +411,45 @@ void EngineCore::apply(const SubscriptionDeletedEvent& event) {
 
 void EngineCore::apply(const SubscriptionConfirmedEvent& event) {
   SubscriptionState& subscription = *subscription_by_number(event.subscription);
+  forget_pending(subscription);
   subscription.token.clear();
   subscription.authenticated = event.authenticated;
   if (is_outbound(subscription.protocol)) ++outbound_generation_;
   take_out_of_index(subscription);
+  put_in_index(subscription);
+}
+
+void EngineCore::apply(const SubscriptionLeftEvent& event) {
+  SubscriptionState& subscription = *subscription_by_number(event.subscription);
+  subscription.token = event.token;
+  ++topics_[subscription.topic.number]->subscriptions_deleted;
+  set_leaving(subscription, now_);
+}
+
+void EngineCore::set_leaving(SubscriptionState& subscription, Timestamp at) {
+  TopicState& topic = *topics_[subscription.topic.number];
+  ++outbound_generation_;
+  take_out_of_index(subscription);
+  std::erase(topic.subscriptions, &subscription);
+  forget_endpoint(subscription);
+  topic.leaving.push_back(&subscription);
+  subscription.left_at = at;
+  note_pending(subscription);
+}
+
+void EngineCore::apply(const SubscriptionRestoredEvent& event) {
+  SubscriptionState& subscription = *subscription_by_number(event.subscription);
+  TopicState& topic = *topics_[subscription.topic.number];
+  forget_pending(subscription);
+  std::erase(topic.leaving, &subscription);
+  subscription.left_at.reset();
+  subscription.token.clear();
+  subscription.authenticated = event.authenticated;
+  --topic.subscriptions_deleted;
+  const auto by_age = [](const SubscriptionState* a, const SubscriptionState* b) { return a->id < b->id; };
+  topic.subscriptions.insert(std::lower_bound(topic.subscriptions.begin(), topic.subscriptions.end(), &subscription, by_age), &subscription);
+  subscriptions_by_endpoint_.emplace(endpoint_key(subscription.topic, subscription.protocol, subscription.endpoint), &subscription);
+  ++outbound_generation_;
   put_in_index(subscription);
 }
 
@@ -472,6 +519,14 @@ bool EngineCore::replay_event(const DecodedRecord& record, LogPosition position)
           apply(event);
         } else if constexpr (std::is_same_v<E, SubscriptionDeletedEvent> || std::is_same_v<E, SubscriptionConfirmedEvent>) {
           if (!subscription_of(event.subscription)) return false;
+          apply(event);
+        } else if constexpr (std::is_same_v<E, SubscriptionLeftEvent>) {
+          if (!subscription_of(event.subscription) || event.token.empty()) return false;
+          const SubscriptionState& subscription = *subscription_by_number(event.subscription);
+          if (subscription.left_at || !is_outbound(subscription.protocol)) return false;
+          apply(event);
+        } else if constexpr (std::is_same_v<E, SubscriptionRestoredEvent>) {
+          if (!subscription_of(event.subscription) || !subscription_by_number(event.subscription)->left_at) return false;
           apply(event);
         } else if constexpr (std::is_same_v<E, ReplayStartedEvent>) {
           if (!subscription_of(event.subscription)) return false;

@@ -34,6 +34,8 @@ namespace fanfare::engine {
 
 /// How long a deleted queue's name is not free. [SQS DeleteQueue]
 constexpr seconds kNameReservedFor{60};
+/// How long a token confirms a subscription, or restores one. Then the subscription is gone. [SNS ConfirmSubscription]
+constexpr std::chrono::hours kTokenValidFor{48};
 
 class EngineCore {
  public:
@@ -101,6 +103,7 @@ class EngineCore {
   void run(const Caller& caller, const UntagTopic& command);
   void run(const Caller& caller, const Subscribe& command);
   void run(const Caller& caller, const ConfirmSubscription& command);
+  void restore(const Caller& caller, TopicState& topic, const ConfirmSubscription& command);
   void run(const Caller& caller, const Unsubscribe& command);
   void run(const Caller& caller, const ListSubscriptions& command);
   void run(const Caller& caller, const ListSubscriptionsByTopic& command);
@@ -274,6 +277,13 @@ class EngineCore {
   void create_outbound_queue(const TopicKeyView& topic, const topic::SubscriptionUuid& uuid);
   void delete_outbound_queue(const SubscriptionState& subscription);
   void send_confirmation(const SubscriptionState& subscription, const MessageId& id);
+  void send_farewell(const SubscriptionState& subscription, const MessageId& id);
+  /// Subscriptions that wait for their token: when they go.
+  void note_pending(const SubscriptionState& subscription);
+  void forget_pending(const SubscriptionState& subscription);
+  void run_pending();
+  void forget_endpoint(const SubscriptionState& subscription);
+  void set_leaving(SubscriptionState& subscription, Timestamp at);
   void forget_names(const SubscriptionState& subscription);
   void forget_if_unused(SubscriptionState& subscription);
   void forget_if_unused(QueueState& queue);
@@ -306,6 +316,8 @@ class EngineCore {
   void apply(const SubscriptionConfirmedEvent& event);
   void apply(const RelocatedEvent& event, LogPosition position);
   void apply(const DirectoryChangedEvent& event);
+  void apply(const SubscriptionLeftEvent& event);
+  void apply(const SubscriptionRestoredEvent& event);
   void apply(const ReplayStartedEvent& event);
   void apply(const ReplayedEvent& event);
   void apply(const ReplayEndedEvent& event);
@@ -363,6 +375,7 @@ class EngineCore {
   // Transient.
   std::set<std::pair<Timestamp, std::uint32_t>> due_;  ///< queues with a deadline, by QueueState::registered
   std::set<std::pair<Timestamp, std::uint32_t>> moves_due_;  ///< queues with a running move task, by QueueState::move_at
+  std::set<std::pair<Timestamp, std::uint32_t>> pending_due_;   ///< subscriptions that wait for their token, by its end
   std::set<std::pair<Timestamp, std::uint32_t>> replays_due_;   ///< subscriptions with a running replay, by Replay::at
   std::set<std::pair<Timestamp, std::uint32_t>> archives_due_;  ///< topics with archived messages to drop, by TopicArchive::registered
   struct WaiterPlace {

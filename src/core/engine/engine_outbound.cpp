@@ -56,6 +56,47 @@ void EngineCore::send_confirmation(const SubscriptionState& subscription, const 
   note_deadline(*queue);
 }
 
+void EngineCore::send_farewell(const SubscriptionState& subscription, const MessageId& id) {
+  QueueState* queue = endpoint_of(subscription);
+  if (queue == nullptr) return;
+  // What waits there was meant for a subscriber.
+  if (queue->messages.size() > 0) record(QueuePurgedEvent{queue->id.number});
+  const std::string body = topic::farewell_text(topic::subscription_arn(subscription.topic_key.view(), subscription.uuid).str());
+  const message::MessageAttribute attributes[] = {{"Token", "String", subscription.token}, {"Type", "String", topic::kUnsubscribeConfirmation}};
+  OutgoingMessage message;
+  message.id = id;
+  message.content.body = body;
+  message.content.attributes = attributes;
+  bring_up_to_date(*queue);
+  send(*queue, message);
+  note_deadline(*queue);
+}
+
+// ---- Subscriptions that wait for their token ------------------------------------------------------------------------
+
+namespace {
+
+std::pair<Timestamp, std::uint32_t> end_of_token(const SubscriptionState& subscription) {
+  return {subscription.left_at.value_or(subscription.created_at) + kTokenValidFor, subscription.id.number};
+}
+
+}  // namespace
+
+void EngineCore::note_pending(const SubscriptionState& subscription) {
+  if (!subscription.deleted && !subscription.token.empty()) pending_due_.insert(end_of_token(subscription));
+}
+
+void EngineCore::forget_pending(const SubscriptionState& subscription) { pending_due_.erase(end_of_token(subscription)); }
+
+void EngineCore::run_pending() {
+  constexpr int kPerDeadline = 64;
+  for (int i = 0; i < kPerDeadline && !pending_due_.empty() && pending_due_.begin()->first <= now_; ++i) {
+    const SubscriptionState& subscription = *subscription_by_number(pending_due_.begin()->second);
+    delete_outbound_queue(subscription);
+    record(SubscriptionDeletedEvent{subscription.id.number});
+  }
+}
+
 std::vector<OutboundEndpoint> EngineCore::outbound_endpoints() const {
   std::vector<OutboundEndpoint> all;
   for (const auto& subscription : subscriptions_) {

@@ -2,7 +2,7 @@
 //
 // A snapshot is a row of sections. Each begins with u8 version = 2 and u8 kind; the rest is the fields of the struct of that
 // name below, as archive.h writes them. Order: Head, queues, topics, subscriptions, directory, duplicates, payloads, for each queue its
-// groups (FIFO) and entries, archives, replays, End.
+// groups (FIFO) and entries, archives, replays, what was left, End.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -33,8 +33,8 @@ constexpr std::size_t kRelocationLooksAt = 4'096;  // a few tenths of a millisec
 
 /// Numbers are durable: never change or reuse one.
 enum class SectionKind : std::uint8_t { Head = 1, Queue = 2, Topic = 3, Subscription = 4, Payloads = 5, Entries = 6, End = 7,
-                                        Groups = 8, Duplicates = 9, Directory = 10, Archive = 11, Replay = 12 };
-SectionKind last_of(SectionKind) { return SectionKind::Replay; }
+                                        Groups = 8, Duplicates = 9, Directory = 10, Archive = 11, Replay = 12, Left = 13 };
+SectionKind last_of(SectionKind) { return SectionKind::Left; }
 
 struct HeadImage {
   std::uint64_t log_end = 0;
@@ -194,6 +194,15 @@ template <class A>
 void fields(A& a, Arg<A, ArchiveImage>& i) {
   a(i.topic), a(i.from), a(i.messages);
 }
+/// A subscription that can be restored.
+struct LeftImage {
+  std::uint32_t subscription = 0;
+  Timestamp at{};
+};
+template <class A>
+void fields(A& a, Arg<A, LeftImage>& i) {
+  a(i.subscription), a(i.at);
+}
 struct ReplayImage {
   std::uint32_t subscription = 0;
   Replay replay;
@@ -336,6 +345,8 @@ void EngineCore::snapshot(const std::function<void(std::string_view)>& write) co
   }
   for (const auto& s : subscriptions_)
     if (s != nullptr && s->replay) write_section(SectionKind::Replay, ReplayImage{s->id.number, *s->replay}, write);
+  for (const auto& s : subscriptions_)
+    if (s != nullptr && !s->deleted && s->left_at) write_section(SectionKind::Left, LeftImage{s->id.number, *s->left_at}, write);
   write_section(SectionKind::End, next_number, write);
 }
 
@@ -442,6 +453,7 @@ bool EngineCore::load_section(std::string_view section, Loading& loading) {
       fresh->authenticated = image.authenticated;
       fresh->deleted = image.deleted;
       set_settings(insert_subscription(std::move(fresh)), settings);
+      note_pending(*subscriptions_[image.number]);
       return true;
     }
     case SectionKind::Payloads: {
@@ -553,6 +565,20 @@ bool EngineCore::load_section(std::string_view section, Loading& loading) {
       subscription->replay = image.replay;
       if (image.replay.running) enter_replaying(topic.archive, *subscription);
       put_in_index(*subscription);
+      return true;
+    }
+    case SectionKind::Left: {
+      LeftImage image;
+      if (!read_image(reader, image)) return false;
+      SubscriptionState* subscription = subscription_by_number(image.subscription);
+      if (subscription == nullptr || subscription->deleted || subscription->left_at || subscription->token.empty()) return false;
+      if (!is_outbound(subscription->protocol)) return false;
+      forget_pending(*subscription);
+      set_leaving(*subscription, image.at);
+      // It stood in the way of the name of whoever came after it.
+      for (SubscriptionState* other : topics_[subscription->topic.number]->subscriptions)
+        if (other->protocol == subscription->protocol && other->endpoint == subscription->endpoint)
+          subscriptions_by_endpoint_.emplace(endpoint_key(other->topic, other->protocol, other->endpoint), other);
       return true;
     }
     case SectionKind::End: {
@@ -758,6 +784,7 @@ std::string EngineCore::debug_state() const {
                    s->id.number, topic::subscription_arn(s->topic_key.view(), s->uuid).str(), s->topic.number,
                    s->deleted ? " deleted" : "", topic::text_of(s->protocol), s->endpoint, s->owner, s->principal, s->token,
                    s->references, unix_ms(s->created_at));
+    if (s->left_at) fmt::format_to(out, "  left {}\n", unix_ms(*s->left_at));
     text += "  settings ";
     settings_of(s->settings);
     if (s->replay)

@@ -10,7 +10,6 @@ namespace {
 using Code = TopicError::Code;
 
 constexpr std::size_t kTagsMax = 50;
-constexpr std::chrono::hours kTokenValidFor{48};  // [SNS ConfirmSubscription]
 
 TopicError error(Code code, std::string detail = {}) { return {code, std::move(detail), std::nullopt}; }
 
@@ -103,6 +102,7 @@ void EngineCore::run(const Caller& caller, const DeleteTopic& command) {
   if (refused(caller, "sns:DeleteTopic", *topic)) return;
   if (topic->archive.is_active()) return reply(caller.id, error(Code::ArchivePolicyInTheWay));
   for (const SubscriptionState* subscription : topic->subscriptions) delete_outbound_queue(*subscription);
+  for (const SubscriptionState* subscription : topic->leaving) delete_outbound_queue(*subscription);
   record(TopicDeletedEvent{topic->id.number});
   reply_when_durable(caller.id, Done{});
 }
@@ -163,7 +163,7 @@ SubscriptionState* EngineCore::subscription_by_number(std::uint32_t number) cons
 
 SubscriptionState* EngineCore::find_subscription(const SubscriptionKeyView& key) const {
   const auto found = subscriptions_by_uuid_.find(uuid_key(key.uuid));
-  if (found == subscriptions_by_uuid_.end() || found->second->topic_key.view() != key.topic) return nullptr;
+  if (found == subscriptions_by_uuid_.end() || found->second->topic_key.view() != key.topic || found->second->left_at) return nullptr;
   return found->second;
 }
 
@@ -256,8 +256,8 @@ void EngineCore::run(const Caller& caller, const ConfirmSubscription& command) {
   const auto found = std::find_if(topic->subscriptions.begin(), topic->subscriptions.end(), [&](const auto* subscription) {
     return !subscription->token.empty() && subscription->token == command.token;
   });
-  if (found == topic->subscriptions.end() || (*found)->created_at + kTokenValidFor <= now_)
-    return reply(caller.id, error(Code::InvalidToken));
+  if (found == topic->subscriptions.end()) return restore(caller, *topic, command);
+  if ((*found)->created_at + kTokenValidFor <= now_) return reply(caller.id, error(Code::InvalidToken));
   SubscriptionState& subscription = **found;
   if (topic->archive.is_active())
     if (auto bad = check_replay(*topic, subscription.owner, subscription.settings)) return reply(caller.id, std::move(*bad));
@@ -269,6 +269,21 @@ void EngineCore::run(const Caller& caller, const ConfirmSubscription& command) {
   reply_when_durable(caller.id, Subscribed{topic->key, uuid, false});
 }
 
+void EngineCore::restore(const Caller& caller, TopicState& topic, const ConfirmSubscription& command) {
+  const auto found = std::find_if(topic.leaving.begin(), topic.leaving.end(), [&](const auto* subscription) {
+    return subscription->token == command.token && *subscription->left_at + kTokenValidFor > now_;
+  });
+  if (found == topic.leaving.end()) return reply(caller.id, error(Code::InvalidToken));
+  const SubscriptionState& subscription = **found;
+  // The endpoint may have subscribed anew meanwhile; it cannot be there twice.
+  const auto successor = subscriptions_by_endpoint_.find(endpoint_key(topic.id, subscription.protocol, subscription.endpoint));
+  if (successor != subscriptions_by_endpoint_.end())
+    return reply_when_durable(caller.id, Subscribed{topic.key, successor->second->uuid, !successor->second->token.empty()});
+  const topic::SubscriptionUuid uuid = subscription.uuid;
+  record(SubscriptionRestoredEvent{subscription.id.number, command.authenticate_on_unsubscribe});
+  reply_when_durable(caller.id, Subscribed{topic.key, uuid, false});
+}
+
 void EngineCore::run(const Caller& caller, const Unsubscribe& command) {
   const SubscriptionState* subscription = find_subscription(command.subscription);
   if (subscription == nullptr) return reply(caller.id, Done{});
@@ -276,6 +291,14 @@ void EngineCore::run(const Caller& caller, const Unsubscribe& command) {
   // unless the confirmation asked for a signature. [SNS ConfirmSubscription AuthenticateOnUnsubscribe]
   const bool by_url = caller.principal.kind == policy::Principal::Kind::Anonymous && !subscription->authenticated;
   if (!by_url && refused(caller, "sns:Unsubscribe", *subscription)) return;
+  const bool by_owner = caller.principal.kind != policy::Principal::Kind::Anonymous && caller.principal.account == subscription->owner;
+  const bool http = subscription->protocol == topic::DeliveryProtocol::Http || subscription->protocol == topic::DeliveryProtocol::Https;
+  if (http && !by_owner && !subscription->authenticated && subscription->token.empty() && !command.fresh_token.empty() && !storage_full_) {
+    const std::uint32_t number = subscription->id.number;
+    record(SubscriptionLeftEvent{number, std::string{command.fresh_token}});
+    send_farewell(*subscription_by_number(number), command.fresh_message);
+    return reply_when_durable(caller.id, Done{});
+  }
   delete_outbound_queue(*subscription);
   record(SubscriptionDeletedEvent{subscription->id.number});
   reply_when_durable(caller.id, Done{});
@@ -288,7 +311,7 @@ void EngineCore::run(const Caller& caller, const ListSubscriptions& command) {
   Subscriptions page;
   for (std::size_t number = command.after.number + 1; number < subscriptions_.size(); ++number) {
     const SubscriptionState* subscription = subscriptions_[number].get();
-    if (subscription == nullptr || subscription->deleted || subscription->owner != command.account ||
+    if (subscription == nullptr || subscription->deleted || subscription->left_at || subscription->owner != command.account ||
         subscription->topic_key.region.str() != command.region)
       continue;
     if (page.subscriptions.size() == command.limit) {

@@ -167,6 +167,110 @@ TEST(Outbound, WhoeverHasTheUrlMayUnsubscribeUnlessTheConfirmationAskedForASigna
   }
 }
 
+Caller nobody(std::uint64_t id) {
+  Caller caller;
+  caller.id = {id};
+  caller.principal.kind = policy::Principal::Kind::Anonymous;
+  caller.identity.unrestricted = false;
+  return caller;
+}
+
+/// A confirmed subscription that somebody ended by its URL.
+Subscribed left(EngineFixture& engine) {
+  const Subscribed subscribed = subscribe_http(engine, "http://h/x");
+  engine.call<Subscribed>(ConfirmSubscription{topic_key("t"), "token", false});
+  settle(engine, take(engine)[0], true);
+  engine.input(Command{nobody(9'999), Unsubscribe{{topic_key("t"), subscribed.uuid}, "farewell", MessageId{Uuid::from_random(engine.secrets.bytes16())}}});
+  EXPECT_FALSE(engine.failed({9'999}));
+  return subscribed;
+}
+
+TEST(Outbound, AnEndpointThatLostItsSubscriptionIsToldHowToRestoreIt) {
+  EngineFixture engine;
+  engine.create_topic("t");
+  const Subscribed subscribed = left(engine);
+  EXPECT_EQ(engine.topic_error(DescribeSubscription{{topic_key("t"), subscribed.uuid}}), TopicError::Code::SubscriptionDoesNotExist);
+  EXPECT_TRUE(engine.call<Subscriptions>(ListSubscriptionsByTopic{topic_key("t"), {}, 10}).subscriptions.empty());
+  EXPECT_TRUE(engine.call<Subscriptions>(ListSubscriptions{kAccount, kRegion, {}, 10}).subscriptions.empty());
+  EXPECT_EQ(engine.call<TopicDescription>(DescribeTopic{topic_key("t")}).subscriptions_deleted, 1u);
+  engine.publish("t", "not for it");
+  const auto farewell = take(engine);
+  ASSERT_EQ(farewell.size(), 1u);
+  EXPECT_TRUE(farewell[0].body.starts_with("You have chosen to deactivate subscription arn:aws:sns:us-east-1:000000000000:t:")) << farewell[0].body;
+  settle(engine, farewell[0], true);
+  EXPECT_TRUE(take(engine).empty());
+  EXPECT_EQ(engine.replayed(1).engine.debug_state(), engine.engine.debug_state());
+
+  EXPECT_EQ(engine.topic_error(ConfirmSubscription{topic_key("t"), "token", false}), TopicError::Code::InvalidToken);
+  EXPECT_EQ(engine.call<Subscribed>(ConfirmSubscription{topic_key("t"), "farewell", false}).uuid, subscribed.uuid);
+  EXPECT_EQ(engine.topic_error(ConfirmSubscription{topic_key("t"), "farewell", false}), TopicError::Code::InvalidToken);
+  EXPECT_EQ(engine.call<TopicDescription>(DescribeTopic{topic_key("t")}).subscriptions_deleted, 0u);
+  engine.publish("t", "for it");
+  EXPECT_EQ(take(engine)[0].body, "for it");
+  EXPECT_EQ(engine.replayed(1).engine.debug_state(), engine.engine.debug_state());
+}
+
+TEST(Outbound, WhoLeftForGoodIsForgottenWithItsToken) {
+  EngineFixture engine;
+  engine.create_topic("t");
+  left(engine);
+  engine.pass(48h - 1ms);
+  EXPECT_EQ(engine.engine.outbound_endpoints().size(), 1u);
+  engine.pass(1ms);
+  EXPECT_TRUE(engine.engine.outbound_endpoints().empty());
+  EXPECT_EQ(engine.topic_error(ConfirmSubscription{topic_key("t"), "farewell", false}), TopicError::Code::InvalidToken);
+  EXPECT_EQ(engine.engine.needed_bytes(), 0u);
+}
+
+TEST(Outbound, WhoSubscribedAnewIsNotRestoredTwice) {
+  EngineFixture engine;
+  engine.create_topic("t");
+  const Subscribed first = left(engine);
+  const Subscribed second = subscribe_http(engine, "http://h/x");
+  EXPECT_NE(first.uuid, second.uuid);
+  std::vector<std::string> sections;
+  engine.engine.snapshot([&](std::string_view section) { sections.emplace_back(section); });
+  std::size_t next = 0;
+  auto loaded = Engine::load(EngineFixture::with_frame({}), [&]() -> std::optional<std::string> {
+    if (next == sections.size()) return std::nullopt;
+    return sections[next++];
+  });
+  ASSERT_TRUE(loaded.has_value());
+  EXPECT_EQ(loaded->debug_state(), engine.engine.debug_state());
+  engine.engine = std::move(*loaded);
+  EXPECT_EQ(engine.call<Subscribed>(ConfirmSubscription{topic_key("t"), "farewell", false}).uuid, second.uuid);
+  EXPECT_EQ(subscribe_http(engine, "http://h/x").uuid, second.uuid) << "the name is the newer one's";
+  engine.call<Done>(DeleteTopic{topic_key("t")});
+  EXPECT_TRUE(engine.engine.outbound_endpoints().empty());
+}
+
+TEST(Outbound, ItsOwnerIsToldNothing) {
+  EngineFixture engine;
+  engine.create_topic("t");
+  const Subscribed subscribed = subscribe_http(engine, "http://h/x");
+  engine.call<Subscribed>(ConfirmSubscription{topic_key("t"), "token", false});
+  engine.call<Done>(Unsubscribe{{topic_key("t"), subscribed.uuid}, "farewell", {}});
+  EXPECT_TRUE(engine.engine.outbound_endpoints().empty());
+}
+
+TEST(Outbound, WhatNobodyConfirmsIsForgottenWithItsToken) {
+  EngineFixture engine;
+  engine.create_topic("t");
+  subscribe_http(engine, "http://h/1");
+  engine.pass(24h);
+  subscribe_http(engine, "http://h/2");
+  engine.pass(24h);
+  EXPECT_EQ(engine.call<TopicDescription>(DescribeTopic{topic_key("t")}).subscriptions_pending, 1u);
+  EXPECT_EQ(engine.call<TopicDescription>(DescribeTopic{topic_key("t")}).subscriptions_deleted, 0u);
+  EXPECT_EQ(engine.engine.outbound_endpoints().size(), 1u);
+  EngineFixture again = engine.replayed(2);
+  again.pass(24h);
+  EXPECT_TRUE(again.engine.outbound_endpoints().empty());
+  again.pass(24h);
+  EXPECT_EQ(again.engine.needed_bytes(), 0u);
+  EXPECT_EQ(again.engine.next_deadline(), std::nullopt);
+}
+
 TEST(Outbound, NobodyElseMayTouchItsQueue) {
   EngineFixture engine;
   engine.create_topic("t");

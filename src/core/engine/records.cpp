@@ -210,6 +210,14 @@ void fields(A& a, Arg<A, RelocatedEvent>& e) {
   a(e.queue), a(e.sequence);
 }
 template <class A>
+void fields(A& a, Arg<A, SubscriptionLeftEvent>& e) {
+  a(e.subscription), a(e.token);
+}
+template <class A>
+void fields(A& a, Arg<A, SubscriptionRestoredEvent>& e) {
+  a(e.subscription), a(e.authenticated);
+}
+template <class A>
 void fields(A& a, Arg<A, ReplayStartedEvent>& e) {
   a(e.subscription), a(e.start), a(e.end), a(e.next), a(e.live_from);
 }
@@ -268,6 +276,8 @@ constexpr RecordKind kind_of() {
   else if constexpr (std::is_same_v<E, SubscriptionConfirmedEvent>) return K::SubscriptionConfirmed;
   else if constexpr (std::is_same_v<E, RelocatedEvent>) return K::Relocated;
   else if constexpr (std::is_same_v<E, DirectoryChangedEvent>) return K::DirectoryChanged;
+  else if constexpr (std::is_same_v<E, SubscriptionLeftEvent>) return K::SubscriptionLeft;
+  else if constexpr (std::is_same_v<E, SubscriptionRestoredEvent>) return K::SubscriptionRestored;
   else if constexpr (std::is_same_v<E, ReplayStartedEvent>) return K::ReplayStarted;
   else if constexpr (std::is_same_v<E, ReplayedEvent>) return K::Replayed;
   else if constexpr (std::is_same_v<E, ReplayEndedEvent>) return K::ReplayEnded;
@@ -345,6 +355,8 @@ template void encode_record(const SubscriptionChangedEvent&, Timestamp, std::str
 template void encode_record(const SubscriptionDeletedEvent&, Timestamp, std::string_view, std::string&);
 template void encode_record(const SubscriptionConfirmedEvent&, Timestamp, std::string_view, std::string&);
 template void encode_record(const DirectoryChangedEvent&, Timestamp, std::string_view, std::string&);
+template void encode_record(const SubscriptionLeftEvent&, Timestamp, std::string_view, std::string&);
+template void encode_record(const SubscriptionRestoredEvent&, Timestamp, std::string_view, std::string&);
 template void encode_record(const ReplayStartedEvent&, Timestamp, std::string_view, std::string&);
 template void encode_record(const ReplayedEvent&, Timestamp, std::string_view, std::string&);
 template void encode_record(const ReplayEndedEvent&, Timestamp, std::string_view, std::string&);

@@ -61,6 +61,8 @@ enum class RecordKind : std::uint8_t {
   ReplayStarted = 40,
   Replayed = 41,
   ReplayEnded = 42,
+  SubscriptionLeft = 43,
+  SubscriptionRestored = 44,
   Relocated = 48,
   ArchiveRelocated = 49,
   ArchiveForgotten = 50,
@@ -225,6 +227,16 @@ struct SubscriptionConfirmedEvent {
   bool authenticated = false;
 };
 
+/// Somebody else than its owner ended the subscription: it gets nothing and is not shown, and its endpoint is told how to restore it.
+struct SubscriptionLeftEvent {
+  std::uint32_t subscription = 0;
+  std::string token;
+};
+struct SubscriptionRestoredEvent {
+  std::uint32_t subscription = 0;
+  bool authenticated = false;
+};
+
 /// A subscription begins to get its topic's archive again, from the publication `next` on. What is from `live_from` on is new.
 struct ReplayStartedEvent {
   std::uint32_t subscription = 0;
@@ -282,7 +294,8 @@ using Event = std::variant<SentEvent, PublishedEvent, ReceivedEvent, DeletedEven
                            QueuePurgedEvent, QueueTaggedEvent, TopicCreatedEvent, TopicChangedEvent, TopicDeletedEvent,
                            TopicTaggedEvent, SubscriptionCreatedEvent, SubscriptionChangedEvent, SubscriptionDeletedEvent,
                            SubscriptionConfirmedEvent, RelocatedEvent, DirectoryChangedEvent, ReplayStartedEvent, ReplayedEvent,
-                           ReplayEndedEvent, ArchiveRelocatedEvent, ArchiveForgottenEvent>;
+                           ReplayEndedEvent, ArchiveRelocatedEvent, ArchiveForgottenEvent, SubscriptionLeftEvent,
+                           SubscriptionRestoredEvent>;
 
 /// Appends the record of an event, a member of Event. `content`: message::encode's bytes, for the kinds that carry one.
 template <class OneEvent>

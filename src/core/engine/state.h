@@ -128,7 +128,8 @@ struct SubscriptionState {
 
   topic::SubscriptionSettings settings;
   std::optional<topic::FilterPolicy> filter;  ///< settings.filter_policy, parsed
-  std::string token;                          ///< not empty: waits for its confirmation
+  std::string token;                          ///< not empty: waits for its confirmation, or, left, can be restored by it
+  std::optional<Timestamp> left_at;           ///< ended by somebody else than its owner; not shown, in TopicState::leaving
   bool authenticated = false;
   bool deleted = false;          ///< only its names are still needed, by copies that wait on queues
   std::uint64_t references = 0;  ///< entries that need its envelope
@@ -155,6 +156,7 @@ struct TopicState {
   std::optional<policy::Policy> policy;
   TagMap tags;
   std::vector<SubscriptionState*> subscriptions;  ///< by age
+  std::vector<SubscriptionState*> leaving;        ///< that can still be restored
   std::uint64_t subscriptions_deleted = 0;
   SequenceNumber next_sequence{1};                  ///< FIFO topics only
   message::DeduplicationWindow deduplication;       ///< FIFO topics only

@@ -5,11 +5,6 @@
 #include "wire/json/writer.h"
 
 namespace fanfare::topic {
-namespace {
-
-constexpr std::string_view kType = "SubscriptionConfirmation";
-
-}  // namespace
 
 std::string confirmation_text(std::string_view topic_arn) {
   return fmt::format(
@@ -18,15 +13,22 @@ std::string confirmation_text(std::string_view topic_arn) {
       topic_arn);
 }
 
+std::string farewell_text(std::string_view subscription_arn) {
+  return fmt::format(
+      "You have chosen to deactivate subscription {}.\nTo cancel this operation and restore the subscription, visit the "
+      "SubscribeURL included in this message.",
+      subscription_arn);
+}
+
 std::string string_to_sign(const Confirmation& confirmation) {
   return fmt::format("Message\n{}\nMessageId\n{}\nSubscribeURL\n{}\nTimestamp\n{}\nToken\n{}\nTopicArn\n{}\nType\n{}\n",
                      confirmation.text, confirmation.message_id, confirmation.subscribe_url, confirmation.timestamp,
-                     confirmation.token, confirmation.topic_arn, kType);
+                     confirmation.token, confirmation.topic_arn, confirmation.type);
 }
 
 void append_confirmation(const Confirmation& confirmation, const EnvelopeSignature& signature, std::string& out) {
   wire::json::Writer writer(out);
-  writer.begin_object().key("Type").string(kType).key("MessageId").string(confirmation.message_id);
+  writer.begin_object().key("Type").string(confirmation.type).key("MessageId").string(confirmation.message_id);
   writer.key("Token").string(confirmation.token).key("TopicArn").string(confirmation.topic_arn);
   writer.key("Message").string(confirmation.text).key("SubscribeURL").string(confirmation.subscribe_url);
   writer.key("Timestamp").string(confirmation.timestamp).key("SignatureVersion").string(signature.version);

@@ -1,4 +1,5 @@
-// The JSON that asks an endpoint whether it wants a subscription. [SNS HTTP/S subscription confirmation JSON format]
+// The JSON that asks an endpoint whether it wants a subscription, or tells it that it has lost one and how to restore it.
+// [SNS HTTP/S subscription confirmation JSON format, unsubscribe confirmation JSON format]
 //
 // {"Type":"SubscriptionConfirmation","MessageId":"..","Token":"..","TopicArn":"..","Message":"..","SubscribeURL":"..",
 //  "Timestamp":"..","SignatureVersion":"1","Signature":"..","SigningCertURL":".."}, keys in this order.
@@ -11,6 +12,9 @@
 
 namespace fanfare::topic {
 
+constexpr std::string_view kSubscriptionConfirmation = "SubscriptionConfirmation";
+constexpr std::string_view kUnsubscribeConfirmation = "UnsubscribeConfirmation";
+
 struct Confirmation {
   std::string_view message_id;
   std::string_view token;
@@ -18,10 +22,13 @@ struct Confirmation {
   std::string_view text;           ///< confirmation_text()
   std::string_view subscribe_url;  ///< confirms by a GET
   std::string_view timestamp;      ///< ISO 8601
+  std::string_view type = kSubscriptionConfirmation;
 };
 
 /// What people read: "You have chosen to subscribe to the topic ..."
 std::string confirmation_text(std::string_view topic_arn);
+/// "You have chosen to deactivate subscription ..."
+std::string farewell_text(std::string_view subscription_arn);
 
 /// What is signed.
 std::string string_to_sign(const Confirmation& confirmation);
