@@ -78,6 +78,17 @@ class Harness final : public ReplyTarget {
     ask(engine::SendMessage{key(name), message});
     return message.id.str();
   }
+  void publish(const topic::TopicKeyView& topic, std::string_view body) {
+    engine::OutgoingPublication publication;
+    publication.content.publication.emplace();
+    publication.content.publication->id = PublicationId{Uuid::from_random(secrets_.bytes16())};
+    publication.content.body = body;
+    publication.content.group_id = "g";
+    const std::string id = publication.content.publication->id.str();
+    publication.content.deduplication_id = id;
+    ask(engine::Publish{topic, publication});
+  }
+  void deadline() { broker->handle(engine::DeadlineCame{}, clock_.now()); }
   std::size_t receive_and_delete(std::string_view name) {
     engine::ReceiveMessages request;
     request.queue = key(name);
@@ -200,6 +211,52 @@ TEST(BrokerUpkeep, OneOldMessageInEachSegmentDoesNotPinTheDisk) {
   EXPECT_EQ(without_next(it.state()), without_next(before));
   for (int i = 0; i < 6; ++i) EXPECT_EQ(it.receive_and_delete("old"), 10u) << "nothing was lost on the way";
   EXPECT_EQ(it.receive_and_delete("old"), 0u);
+}
+
+// Contents that only the archive needs are moved on with the log, survive restarts, and are read from the disk by a replay.
+TEST(BrokerUpkeep, AnArchiveDoesNotPinTheDiskAndIsReplayedFromIt) {
+  BrokerOptions options;
+  options.engine.resident_bytes_max = 64 << 10;
+  Harness it(options);
+  const topic::TopicKeyView topic{"000000000000", "us-east-1", "t.fifo"};
+  topic::TopicChanges archiving;
+  archiving.fifo = true;
+  archiving.archive_policy = R"({"MessageRetentionPeriod":"7"})";
+  it.ask(engine::CreateTopic{topic, archiving, {}});
+  queue::AttributeChanges fifo;
+  fifo.fifo = true;
+  fifo.policy = R"({"Statement":{"Effect":"Allow","Principal":{"Service":"sns.amazonaws.com"},"Action":"sqs:SendMessage","Resource":"*"}})";
+  it.ask(engine::CreateQueue{Harness::key("again.fifo"), fifo, {}});
+  it.create("busy");
+  constexpr std::size_t kArchived = 400;
+  for (std::size_t i = 0; i < kArchived; ++i) {
+    it.publish(topic, body(i, 1000));
+    for (std::uint64_t k = 0; k < 10; ++k) it.send("busy", body(k, 1000));
+    it.commit();
+    it.receive_and_delete("busy");
+    it.commit();
+    if (i % 20 == 0) {
+      it.keep_up();
+      expect_bounded(it, it.on_disk(".snapshot"));
+    }
+  }
+  EXPECT_GT(it.broker->upkeep_stats().relocated_bytes, kArchived * 1000 / 2) << "the archive was in the way";
+  it.kill();
+  it.open();
+
+  engine::Subscribe request;
+  request.topic = topic;
+  request.endpoint = "arn:aws:sqs:us-east-1:000000000000:again.fifo";
+  request.attributes.replay_policy = R"({"PointType":"Timestamp","StartingPoint":"2020-01-01T00:00:00.000Z"})";
+  it.ask(request);
+  it.ids.clear();
+  for (int round = 0; round < 1'000 && it.ids.size() < kArchived; ++round) {
+    it.deadline();
+    it.commit();
+    while (it.receive_and_delete("again.fifo") > 0) {}
+  }
+  EXPECT_EQ(it.ids.size(), kArchived);
+  EXPECT_EQ(std::set<std::string>(it.ids.begin(), it.ids.end()).size(), kArchived);
 }
 
 TEST(BrokerUpkeep, ALogOfLiveMessagesIsNotMovedAgainAndAgain) {

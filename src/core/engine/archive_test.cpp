@@ -432,6 +432,19 @@ TEST(Archive, ARestartGoesOnWhereTheReplayWas) {
   EXPECT_EQ(got, expected);
 }
 
+// Each start numbers on from a higher place; the log knows nothing of starts.
+TEST(Archive, AReplayThatBeganAfterARestartIsRecovered) {
+  Archives e;
+  e.say("a1");
+  EngineFixture second = e.replayed(2);
+  topic::SubscriptionChanges changes;
+  changes.replay_policy = Archives::policy(kStart);
+  second.subscribe("t.fifo", "again.fifo", changes);
+  EngineFixture third = second.replayed(3);
+  third.deadline();
+  EXPECT_EQ(third.bodies("again.fifo"), "a1");
+}
+
 TEST(Archive, ASnapshotCarriesTheArchiveAndItsReplays) {
   Archives e;
   for (int i = 0; i < 10; ++i) e.say("a" + std::to_string(i));

@@ -530,8 +530,9 @@ bool EngineCore::replay_event(const DecodedRecord& record, LogPosition position)
           apply(event);
         } else if constexpr (std::is_same_v<E, ReplayStartedEvent>) {
           if (!subscription_of(event.subscription)) return false;
+          // The topic's next number may still be one of an earlier start of the process: these are of the start that wrote them.
           const TopicState& topic = *topics_[subscription_by_number(event.subscription)->topic.number];
-          if (!topic.settings.fifo || event.next > event.live_from || event.live_from > topic.next_sequence.value) return false;
+          if (!topic.settings.fifo || event.next > event.live_from) return false;
           apply(event);
         } else if constexpr (std::is_same_v<E, ReplayEndedEvent> || std::is_same_v<E, ReplayedEvent>) {
           if (!subscription_of(event.subscription)) return false;
@@ -539,7 +540,7 @@ bool EngineCore::replay_event(const DecodedRecord& record, LogPosition position)
           if (!subscription.replay || !subscription.replay->running) return false;
           if constexpr (std::is_same_v<E, ReplayedEvent>) {
             const TopicState& topic = *topics_[subscription.topic.number];
-            if (event.next < subscription.replay->next || event.next > topic.next_sequence.value) return false;
+            if (event.next < subscription.replay->next) return false;
             std::map<std::uint32_t, std::uint64_t> next_sequences;
             for (const ReplayedEvent::Delivery& delivery : event.deliveries) {
               const auto place = topic.archive.from_sequence(delivery.publication);

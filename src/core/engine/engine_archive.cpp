@@ -48,7 +48,14 @@ void EngineCore::set_archive(TopicState& topic) {
   const auto policy = topic::ArchivePolicy::parse(topic.settings.archive_policy);
   const bool wanted = topic.settings.fifo && policy && policy->days > 0;  // an older version took any JSON object
   if (wanted) {
-    // Neither a longer retention nor a new policy brings back what is dead already.
+    // Neither a longer retention nor a new policy brings back what is dead already: not even what was published in this millisecond.
+    if (!archive.is_active()) {
+      const auto held = archive.from_sequence(archive.held_from());
+      TopicArchive::Messages kept(held, archive.messages.cend());
+      archive.messages.erase(held, archive.messages.cend());
+      if (!archive.messages.empty()) archive_garbage_.push_back(std::move(archive.messages));
+      archive.messages = std::move(kept);
+    }
     archive.from = archive.is_active() ? std::max(archive.from, now_ - std::min(archive.retention, policy->retention())) : now_;
     archive.retention = policy->retention();
   } else if (archive.is_active()) {
@@ -176,7 +183,7 @@ void EngineCore::stop_replay(SubscriptionState& subscription, Status status) {
   Replay& replay = *subscription.replay;
   const bool stopped = status == Status::Stopped;
   if (replay.running && replay.goes_on()) {
-    replay.status = status;
+    if (replay.status != Status::Stopped) replay.status = status;
     replay.next = std::max(replay.next, replay.live_from);
     return;
   }

@@ -559,8 +559,7 @@ bool EngineCore::load_section(std::string_view section, Loading& loading) {
       SubscriptionState* subscription = subscription_by_number(image.subscription);
       if (subscription == nullptr || subscription->deleted || subscription->replay) return false;
       TopicState& topic = *topics_[subscription->topic.number];
-      if (!topic.settings.fifo || image.replay.next > topic.next_sequence.value || image.replay.live_from > topic.next_sequence.value)
-        return false;
+      if (!topic.settings.fifo) return false;
       take_out_of_index(*subscription);
       subscription->replay = image.replay;
       if (image.replay.running) enter_replaying(topic.archive, *subscription);

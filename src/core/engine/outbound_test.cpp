@@ -6,6 +6,8 @@
 namespace fanfare::engine {
 namespace {
 
+using namespace std::chrono_literals;
+
 constexpr std::string_view kOwn = kOutboundAccount;
 
 topic::SubscriptionChanges changes(std::string_view filter = {}, std::string_view dead = {}) {
