@@ -70,6 +70,7 @@ void EngineCore::set_archive(TopicState& topic) {
 void EngineCore::trim_archive(TopicState& topic, std::size_t budget) {
   TopicArchive& archive = topic.archive;
   const auto dead = static_cast<std::size_t>(archive.first_living(now_) - archive.messages.begin());
+  if (dead > 0) expired_ = true;
   for (std::size_t i = 0; i < std::min(dead, budget); ++i) {
     payloads_.release(archive.messages.front().payload);
     archive.messages.pop_front();

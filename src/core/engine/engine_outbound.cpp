@@ -68,7 +68,7 @@ void EngineCore::send_farewell(const SubscriptionState& subscription, const Mess
   message.content.body = body;
   message.content.attributes = attributes;
   bring_up_to_date(*queue);
-  send(*queue, message);
+  send(*queue, message, std::nullopt);
   note_deadline(*queue);
 }
 
