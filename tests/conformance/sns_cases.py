@@ -722,6 +722,25 @@ def http_delivery():
     check("the notification's signature verifies", verify(envelope, NOTIFICATION))
     urllib.request.urlopen(envelope["UnsubscribeURL"]).read()
     sns.publish(TopicArn=topic, Message="too late")
+    refused("what was left is not there", "NotFound", "Subscription does not exist", lambda: sns.get_subscription_attributes(SubscriptionArn=arn), 404)
+    got = wait_for("/plain", 3)
+    check("the endpoint is told that it has left", len(got) == 3, got)
+    headers, body, _ = got[-1]
+    envelope = json.loads(body)
+    equal("the farewell's keys in order", list(envelope), ["Type", "MessageId", "Token", "TopicArn", "Message", "SubscribeURL", "Timestamp",
+                                                          "SignatureVersion", "Signature", "SigningCertURL"])
+    equal("the farewell's text", envelope["Message"], f"You have chosen to deactivate subscription {arn}.\nTo cancel this operation and restore the "
+                                                      "subscription, visit the SubscribeURL included in this message.")
+    for name, value in [("x-amz-sns-message-type", "UnsubscribeConfirmation"), ("x-amz-sns-message-id", envelope["MessageId"]),
+                        ("x-amz-sns-topic-arn", topic), ("x-amz-sns-subscription-arn", arn)]:
+        equal(f"the header {name} of a farewell", headers.get(name), value)
+    check("the farewell's signature verifies", verify(envelope, ["Message", "MessageId", "SubscribeURL", "Timestamp", "Token", "TopicArn", "Type"]))
+    answer = urllib.request.urlopen(envelope["SubscribeURL"]).read().decode()
+    check("its SubscribeURL restores the subscription", arn in answer, answer)
+    sns.publish(TopicArn=topic, Message="back again")
+    equal("and it gets what is new", json.loads(wait_for("/plain", 4)[-1][1])["Message"], "back again")
+    sns.unsubscribe(SubscriptionArn=arn)
+    equal("its owner is told nothing", len(wait_for("/plain", 5, 1)), 4)
 
     topic = confirmed("/raw", RawMessageDelivery="true")
     sns.publish(TopicArn=topic, Message="just this", MessageAttributes={"a": {"DataType": "String", "StringValue": "x"}})

@@ -155,6 +155,7 @@ Result<Next, ApiError> unsubscribe(const model::UnsubscribeInput& in, Call& call
   command.subscription = *subscription;
   command.fresh_token = fresh_token(call);
   command.fresh_message = MessageId{Uuid::from_random(call.secrets.bytes16())};
+  command.by_url = call.identity.access_key.empty();
   return Next::Engine;
 }
 

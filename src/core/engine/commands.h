@@ -281,6 +281,7 @@ struct Unsubscribe {
   SubscriptionKeyView subscription;
   std::string_view fresh_token = {};  ///< randomness from the shell; empty: nobody is told
   MessageId fresh_message = {};
+  bool by_url = false;  ///< the request has no signature: whoever asks has the URL of a message
 };
 /// Subscriptions that an account owns in a region, by age. Reply: Subscriptions. [SNS ListSubscriptions]
 struct ListSubscriptions {

@@ -289,9 +289,9 @@ void EngineCore::run(const Caller& caller, const Unsubscribe& command) {
   if (subscription == nullptr) return reply(caller.id, Done{});
   // The owner of the subscription may leave, and the owner of the topic may send away; and whoever has the URL of a message,
   // unless the confirmation asked for a signature. [SNS ConfirmSubscription AuthenticateOnUnsubscribe]
-  const bool by_url = caller.principal.kind == policy::Principal::Kind::Anonymous && !subscription->authenticated;
-  if (!by_url && refused(caller, "sns:Unsubscribe", *subscription)) return;
-  const bool by_owner = caller.principal.kind != policy::Principal::Kind::Anonymous && caller.principal.account == subscription->owner;
+  const bool by_url = command.by_url || caller.principal.kind == policy::Principal::Kind::Anonymous;
+  if ((!by_url || subscription->authenticated) && refused(caller, "sns:Unsubscribe", *subscription)) return;
+  const bool by_owner = !by_url && caller.principal.account == subscription->owner;
   const bool http = subscription->protocol == topic::DeliveryProtocol::Http || subscription->protocol == topic::DeliveryProtocol::Https;
   if (http && !by_owner && !subscription->authenticated && subscription->token.empty() && !command.fresh_token.empty() && !storage_full_) {
     const std::uint32_t number = subscription->id.number;

@@ -255,6 +255,17 @@ TEST(Outbound, ItsOwnerIsToldNothing) {
   EXPECT_TRUE(engine.engine.outbound_endpoints().empty());
 }
 
+// In development mode an unsigned request has all rights, and is nobody's all the same.
+TEST(Outbound, WhoeverComesByTheUrlIsNotTheOwner) {
+  EngineFixture engine;
+  engine.create_topic("t");
+  const Subscribed subscribed = subscribe_http(engine, "http://h/x");
+  engine.call<Subscribed>(ConfirmSubscription{topic_key("t"), "token", false});
+  settle(engine, take(engine)[0], true);
+  engine.call<Done>(Unsubscribe{{topic_key("t"), subscribed.uuid}, "farewell", MessageId{Uuid::from_random(engine.secrets.bytes16())}, true});
+  EXPECT_EQ(take(engine).size(), 1u) << "the endpoint is told";
+}
+
 TEST(Outbound, WhatNobodyConfirmsIsForgottenWithItsToken) {
   EngineFixture engine;
   engine.create_topic("t");
