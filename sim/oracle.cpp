@@ -125,6 +125,8 @@ void Oracle::handled_send(Call& call, const Moment& moment) {
       instance.earliest = std::min(instance.earliest, moment.now);  // the clock may have run back over a crash
       instance.latest = std::max(instance.latest, moment.now);
       instance.last_turn = moment.turn;
+    } else if (!instance.repeated || moment.now < instance.repeated->earliest) {
+      instance.repeated = {moment.now, moment.turn};
     }
     ++instance.open_attempts;
     call.instances.push_back(index);
@@ -366,6 +368,11 @@ void Oracle::accepted_fifo(Call& call, std::size_t i, int index, const EntryAnsw
       again.entry = entry;
       again.earliest = again.latest = call.handled_at;
       again.first_turn = call.handled_turn;
+      // An attempt before this one, without an answer, may be what this one repeats.
+      if (instance.open_attempts > 1 && instance.repeated) {
+        again.earliest = std::min(again.earliest, instance.repeated->earliest);
+        again.first_turn = std::min(again.first_turn, instance.repeated->first_turn);
+      }
       again.starts = starts_;
       again.open_attempts = 1;
       --instance.open_attempts;

@@ -146,6 +146,11 @@ class Oracle {
     std::uint64_t last_turn = 0;      // of its last attempt
     std::uint64_t starts = 0;         // of the process, when it arrived
     int open_attempts = 0;            // sends without an answer yet, or for ever
+    struct Repeated {
+      Timestamp earliest{};
+      std::uint64_t first_turn = 0;
+    };
+    std::optional<Repeated> repeated;  // sends of the same since it was sure
     bool never = false;               // surely not there: refused, or suppressed as a duplicate
     std::string message_id;
     std::string sequence;             // in the queue where it is; FIFO only

@@ -279,7 +279,7 @@ void World::start() {
   auto recovered = server::Broker::recover(options, std::move(opened->journal), process->clock, log);
   if (!recovered) return start_failed(Property::Recovers, recovered.error(), false);
   if (disk_->power_is_off()) return start_failed(Property::Recovers, "the power went", false);
-  failed_starts_ = 0;
+  failed_starts_ = failed_in_order_ = 0;
   process->broker = std::move(*recovered);
   process->loop = std::make_unique<SimLoop>(*this, instant());
   server::DataPlaneOptions plane_options;
@@ -315,9 +315,14 @@ void World::start_failed(Property property, const std::string& what, bool damage
     if (fault_rng_.chance(1, 2)) disk_->restart();
     else disk_->restart_after_kill();
   } else {
-    oracle_.require(property, !damaged && (now_ <= trouble_until_ || disk_is_full_ || failed_starts_ == 0), [&] { return what; });
+    // An armed fault may meet one start that comes after the trouble; with the disk in order the next one must not fail.
+    const bool in_trouble = now_ <= trouble_until_ || disk_is_full_;
+    oracle_.require(property, !damaged && (in_trouble || failed_in_order_ == 0), [&] { return what; });
+    if (!in_trouble) {
+      ++failed_in_order_;
+      disk_->fail_never_more();
+    }
   }
-  // A start that an armed fault met may fail; with the disk in order the next one must not.
   if (++failed_starts_ >= 2 && !power) {
     disk_->fail_never_more();
     trouble_until_ = now_;

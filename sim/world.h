@@ -164,6 +164,7 @@ class World final : public Kernel {
   std::optional<int> dies_after_takes_;
   bool dying_ = false;
   int failed_starts_ = 0;
+  int failed_in_order_ = 0;  // of them, with the disk in order
   LogPosition promised_end_{};       // durable at the last death
   std::optional<LogPosition> written_end_;  // appended at the last death
   bool crash_pending_check_ = false;

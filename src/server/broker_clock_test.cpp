@@ -84,8 +84,8 @@ TEST_F(BrokerFixture, WhatHasExpiredDoesNotComeBackWhenTheClockWasSetBack) {
   HandClock before;
   start(before);
   create_queue(before);
-  const std::string body(4'000, 'x');
-  for (std::uint8_t i = 0; i < 20; ++i) {  // several segments
+  const std::string body(1'000, 'x');
+  for (int i = 0; i < 80; ++i) {  // several segments, and full ones: half-empty segments would be relocated first
     engine::SendMessage send{{"000000000000", "us-east-1", "q"}, {}};
     send.message.content.body = body;
     ask(send, before);

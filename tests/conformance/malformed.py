@@ -133,7 +133,7 @@ EDGE_CASES = [
 def alive():
     """Whether the server still does its work: a real request on each port."""
     done = exchange("ENDPOINT", post(b"{}", target="AmazonSQS.ListQueues"))
-    ready = exchange("ADMIN", b"GET /readyz HTTP/1.1\r\nHost: x\r\n\r\n")
+    ready = exchange("ADMIN", b"GET /readyz HTTP/1.1\r\nHost: localhost\r\n\r\n")
     edge = exchange("EDGE", b"GET /v1/inbox/counts?workspace=w HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer dev:a:w\r\n\r\n")
     return all(answer.startswith(b"HTTP/1.1 200") for answer in (done, ready, edge))
 
