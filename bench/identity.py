@@ -17,7 +17,7 @@ import tempfile
 import load
 
 FIVE = {"Version": "2012-10-17", "Statement": [
-    {"Sid": "tls", "Effect": "Deny", "Action": "sqs:*", "Resource": "*", "Condition": {"Bool": {"aws:SecureTransport": "never"}}},
+    {"Sid": "blocked", "Effect": "Deny", "Action": "sqs:*", "Resource": "*", "Condition": {"StringEquals": {"aws:PrincipalTag/blocked": "yes"}}},
     {"Sid": "reads", "Effect": "Allow", "Action": ["sqs:ReceiveMessage", "sqs:DeleteMessage"], "Resource": "arn:aws:sqs:us-east-1:000000000000:other-*"},
     {"Sid": "network", "Effect": "Deny", "Action": "sqs:*", "Resource": "*",
      "Condition": {"NotIpAddress": {"aws:SourceIp": ["127.0.0.0/8", "10.0.0.0/8"]}}},
