@@ -10,5 +10,6 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   std::size_t bytes = view->body().size();
   for (fanfare::message::AttributeReader reader = view->attributes(); const auto attribute = reader.next();)
     bytes += attribute->name.size() + attribute->type.size() + attribute->value.size();
+  bytes += view->text_for("http").size() == view->body().size() ? 0 : view->text_for("http").size();
   return bytes > size ? __builtin_trap(), 0 : 0;
 }

@@ -220,9 +220,12 @@ void HttpDelivery::take_mail() {
 // ---- One message ----------------------------------------------------------------------------------------------------
 
 HttpDelivery::Outgoing HttpDelivery::outgoing(const Endpoint& endpoint, const Taken& taken) const {
-  const auto content = message::ContentView::decode(taken.content);
+  auto content = message::ContentView::decode(taken.content);
   Outgoing out;
   if (!content) return out;
+  const std::string_view text = content->text_for(topic::text_of(endpoint.about.protocol));
+  const bool as_published = text == content->body();
+  if (!as_published) content = content->with_body(text);
   out.text = content->body();
   const std::string topic_arn = endpoint.about.topic.arn().str();
   const std::string certificate_url =
@@ -249,8 +252,9 @@ HttpDelivery::Outgoing HttpDelivery::outgoing(const Endpoint& endpoint, const Ta
     out.body = content->body();
     return out;
   }
-  const std::string signature =
-      signer_.sign(content->publication()->id, version, topic::string_to_sign(*content, topic_arn));
+  const std::string to_sign = topic::string_to_sign(*content, topic_arn);
+  // Kept signatures are those of the body.
+  const std::string signature = as_published ? signer_.sign(content->publication()->id, version, to_sign) : signer_.sign(version, to_sign);
   const std::string& unsubscribe = out.link =
       fmt::format("{}/?Action=Unsubscribe&SubscriptionArn={}", options_.public_url,
                   topic::subscription_arn(endpoint.about.topic.view(), endpoint.about.subscription).str());

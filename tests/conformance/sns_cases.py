@@ -747,6 +747,16 @@ def http_delivery():
     headers, body, _ = wait_for("/raw", 1)[0]
     equal("raw delivery", body, "just this")
     equal("says so", headers.get("x-amz-sns-rawdelivery"), "true")
+    sns.publish(TopicArn=topic, Message='{"default":"d","sqs":"q","http":"for http","https":"no"}', MessageStructure="json")
+    equal("MessageStructure chooses for http", wait_for("/raw", 2)[-1][1], "for http")
+    sns.publish(TopicArn=topic, Message='{"default":"d","sqs":"q","https":"no"}', MessageStructure="json")
+    equal("and takes the default without an entry", wait_for("/raw", 3)[-1][1], "d")
+
+    topic = confirmed("/structured")
+    sns.publish(TopicArn=topic, Message='{"default":"d","sqs":"q","http":"for http"}', MessageStructure="json")
+    envelope = json.loads(wait_for("/structured", 1)[-1][1])
+    equal("an envelope holds the text for http", envelope["Message"], "for http")
+    check("its signature is of that text", verify(envelope, NOTIFICATION))
 
     retry = lambda **more: json.dumps({"healthyRetryPolicy": {"minDelayTarget": 1, "maxDelayTarget": 1, "numRetries": 2, **more}})
     topic = confirmed("/typed", DeliveryPolicy=json.dumps({"requestPolicy": {"headerContentType": "application/json"}}))

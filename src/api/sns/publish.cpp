@@ -20,6 +20,9 @@ constexpr std::uint64_t kMessageBytesMax = 262'144;
 /// SenderId of what SNS delivers to queues: the service's own id, whoever published.
 constexpr std::string_view kSenderId = "AIDAIT2UOQQY3AUEKVGXU";
 
+/// The protocols besides sqs whose subscriptions are served from a queue of their own.
+constexpr std::string_view kProtocols[] = {"http", "https", "email", "email-json"};
+
 /// "+14155550100": how a phone number is written.
 bool is_phone_number(std::string_view text) {
   return text.size() >= 9 && text.size() <= 16 && text[0] == '+' &&
@@ -32,15 +35,24 @@ bool is_subject(std::string_view text) {
          std::ranges::none_of(text, [](char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7F; });
 }
 
-/// With MessageStructure json, the text for SQS: the entry "sqs", else "default".
-Result<std::string_view, ApiError> choose_entry(std::string_view message, wire::aws::Arena& arena) {
+/// With MessageStructure json: the body is what SQS gets, the entry "sqs" or else "default"; the texts are what others get.
+std::optional<ApiError> read_structure(std::string_view message, message::Content& content, wire::aws::Arena& arena) {
   const auto document = wire::json::parse(message);
   if (!document || !document->is_object()) {
     return invalid_parameter("Message Structure - JSON message body failed to parse");
   }
   const auto fallback = document->find_string("default");
   if (!fallback) return invalid_parameter("Message Structure - No default entry in JSON message body");
-  return arena.copy(document->find_string("sqs").value_or(*fallback));
+  const auto sqs = document->find_string("sqs");
+  content.body = arena.copy(sqs.value_or(*fallback));
+  auto* const texts = arena.take_array<message::ProtocolText>(std::size(kProtocols) + 1);
+  std::size_t count = 0;
+  if (sqs && *sqs != *fallback) texts[count++] = {"default", arena.copy(*fallback)};
+  for (const std::string_view protocol : kProtocols) {
+    if (const auto own = document->find_string(protocol); own && *own != *fallback) texts[count++] = {protocol, arena.copy(*own)};
+  }
+  content.texts = {texts, count};
+  return std::nullopt;
 }
 
 std::optional<ApiError> check_fifo_id(const wire::aws::Text& id, std::string_view parameter) {
@@ -73,9 +85,7 @@ std::optional<ApiError> read_publication(const Given& in, bool fifo, Call& call,
   bytes = message::counted_bytes(content);
   if (bytes > kMessageBytesMax) return invalid_parameter("Message too long");
   if (in.message_structure.view() == "json") {
-    auto chosen = choose_entry(in.message.view(), call.arena);
-    if (!chosen) return chosen.error();
-    content.body = *chosen;
+    if (auto error = read_structure(in.message.view(), content, call.arena)) return error;
   }
   if (auto error = check_fifo_id(in.message_group_id, "MessageGroupId")) return error;
   if (auto error = check_fifo_id(in.message_deduplication_id, "MessageDeduplicationId")) return error;

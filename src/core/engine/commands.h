@@ -307,7 +307,7 @@ struct ChangeSubscription {
 };
 
 /// A publication on its way in. `content.publication` must be set: id (fresh randomness), subject; the engine sets its
-/// time. The body is what sqs subscriptions get (with MessageStructure json the API has chosen it).
+/// time. The body is what sqs subscriptions get; what others get with MessageStructure json is in `content.texts`.
 struct OutgoingPublication {
   message::Content content;
   std::string_view content_deduplication_id;  ///< as in OutgoingMessage

@@ -12,9 +12,11 @@ namespace {
 constexpr std::uint8_t kVersion = 2;
 constexpr std::uint8_t kHasAttributesMd5 = 1;
 constexpr std::uint8_t kIsPublication = 2;
+constexpr std::uint8_t kHasTexts = 4;
 constexpr std::size_t kHeaderBytes = 56;
 constexpr std::size_t kPublicationBytes = 32;
 constexpr std::size_t kAttributeHeaderBytes = 8;
+constexpr std::size_t kTextHeaderBytes = 6;
 constexpr std::size_t kU16Max = 0xffff;
 
 char* put(char* at, std::string_view bytes) {
@@ -45,10 +47,12 @@ void encode(const Content& content, std::string& out) {
   std::size_t attribute_bytes = 0;
   for (const MessageAttribute& a : content.attributes)
     attribute_bytes += kAttributeHeaderBytes + a.name.size() + a.type.size() + a.value.size();
+  std::size_t text_bytes = 0;
+  for (const ProtocolText& one : content.texts) text_bytes += kTextHeaderBytes + one.protocol.size() + one.text.size();
   const std::string_view subject = content.publication ? content.publication->subject : std::string_view{};
   const std::size_t total = kHeaderBytes + (content.publication ? kPublicationBytes : 0) + content.body.size() +
                             content.sender.size() + content.trace_header.size() + content.group_id.size() +
-                            content.deduplication_id.size() + subject.size() + attribute_bytes;
+                            content.deduplication_id.size() + subject.size() + attribute_bytes + text_bytes;
   FANFARE_ASSERT(total <= 0xffff'ffffu);
 
   const std::size_t before = out.size();
@@ -56,7 +60,7 @@ void encode(const Content& content, std::string& out) {
   char* at = out.data() + before;
   at = put_le(at, kVersion);
   at = put_le(at, static_cast<std::uint8_t>((content.attributes.empty() ? 0 : kHasAttributesMd5) |
-                                            (content.publication ? kIsPublication : 0)));
+                                            (content.publication ? kIsPublication : 0) | (content.texts.empty() ? 0 : kHasTexts)));
   at = put_le(at, u16(content.attributes.size()));
   at = put_le(at, static_cast<std::uint32_t>(content.body.size()));
   at = put_le(at, u16(content.sender.size()));
@@ -93,6 +97,12 @@ void encode(const Content& content, std::string& out) {
     at = put(at, a.type);
     at = put(at, a.value);
   }
+  for (const ProtocolText& one : content.texts) {
+    at = put_le(at, u16(one.protocol.size()));
+    at = put_le(at, static_cast<std::uint32_t>(one.text.size()));
+    at = put(at, one.protocol);
+    at = put(at, one.text);
+  }
   FANFARE_ASSERT(at == out.data() + out.size());
 }
 
@@ -111,6 +121,36 @@ std::optional<MessageAttribute> AttributeReader::next() {
     return std::nullopt;
   }
   return attribute;
+}
+
+namespace {
+
+/// Calls use(text) for each of encoded texts until it returns false. False if the bytes are no such texts.
+template <class Use>
+bool read_texts(std::string_view bytes, Use&& use) {
+  ByteReader reader{bytes};
+  while (reader.remaining() > 0) {
+    const auto protocol_bytes = reader.take<std::uint16_t>();
+    const auto text_bytes = reader.take<std::uint32_t>();
+    const std::string_view protocol = reader.take_bytes(protocol_bytes);
+    const std::string_view text = reader.take_bytes(text_bytes);
+    if (!reader.ok()) return false;
+    if (!use(ProtocolText{protocol, text})) break;
+  }
+  return true;
+}
+
+}  // namespace
+
+std::string_view ContentView::text_for(std::string_view protocol) const {
+  std::string_view found = body_;
+  read_texts(texts_, [&](const ProtocolText& one) {
+    if (one.protocol == "default") found = one.text;
+    if (one.protocol != protocol) return true;
+    found = one.text;
+    return false;
+  });
+  return found;
 }
 
 std::optional<ContentView> ContentView::decode(std::string_view bytes) {
@@ -153,7 +193,9 @@ std::optional<ContentView> ContentView::decode(std::string_view bytes) {
   const std::string_view subject = reader.take_bytes(subject_bytes);
   if (view.publication_) view.publication_->subject = subject;
   view.attributes_ = reader.take_bytes(attribute_bytes);
+  if ((flags & kHasTexts) != 0) view.texts_ = reader.take_bytes(reader.remaining());
   if (!reader.ok() || reader.remaining() != 0) return std::nullopt;
+  if (!read_texts(view.texts_, [](const ProtocolText&) { return true; })) return std::nullopt;
   return view;
 }
 

@@ -6,7 +6,7 @@
 //
 // Encoding, little-endian, version 2:
 //   0   u8   version = 2
-//   1   u8   flags: 1 md5 of attributes is valid, 2 is a publication's content
+//   1   u8   flags: 1 md5 of attributes is valid, 2 is a publication's content, 4 has texts for protocols
 //   2   u16  number of attributes
 //   4   u32  bytes of the body
 //   8   u16  bytes of the sender           10  u16  bytes of the trace header
@@ -17,6 +17,7 @@
 //   56  publication only: 16 bytes publication id, i64 published at (Unix ms), u64 sequence number of the topic (0: none)
 //   then body, sender, trace header, group id, deduplication id, subject, attributes; an attribute is
 //   u16 bytes of the name, u16 bytes of the type, u32 bytes of the value, name, type, value.
+//   With flag 4, up to the end: texts for protocols, each u16 bytes of the protocol, u32 bytes of the text, protocol, text.
 #pragma once
 
 #include <array>
@@ -53,6 +54,13 @@ struct PublicationFields {
   std::uint64_t sequence_number = 0;  ///< FIFO topics: place among the topic's publications; 0: none
 };
 
+/// What subscriptions of one protocol get in place of the body: {"http", "short"}. "default" is for those that have no text of
+/// their own. [SNS Publish MessageStructure]
+struct ProtocolText {
+  std::string_view protocol;
+  std::string_view text;
+};
+
 /// A message's content as its sender hands it in. Views; the owner is the caller.
 struct Content {
   std::string_view body;
@@ -64,6 +72,7 @@ struct Content {
   Md5 body_md5{};
   Md5 attributes_md5{};  ///< of all user attributes [SQS message metadata]; not looked at when there are none
   std::optional<PublicationFields> publication;
+  std::span<const ProtocolText> texts{};  ///< publications only; the body is what sqs subscriptions get
 };
 
 /// Bytes that count against the size limits: body, and name, type and value of each attribute. [SQS quotas]
@@ -104,6 +113,14 @@ class ContentView {
   [[nodiscard]] std::optional<Md5> attributes_md5() const { return attributes_md5_; }
   /// Present exactly if the content was published to a topic.
   [[nodiscard]] const std::optional<PublicationFields>& publication() const { return publication_; }
+  /// What a subscription of this protocol gets: "http". The body, unless the publication has another text for it.
+  [[nodiscard]] std::string_view text_for(std::string_view protocol) const;
+  /// The same content with another body.
+  [[nodiscard]] ContentView with_body(std::string_view body) const {
+    ContentView other = *this;
+    other.body_ = body;
+    return other;
+  }
 
  private:
   std::string_view body_;
@@ -112,6 +129,7 @@ class ContentView {
   std::string_view trace_header_;
   std::string_view group_id_;
   std::string_view deduplication_id_;
+  std::string_view texts_;
   Md5 body_md5_{};
   std::optional<Md5> attributes_md5_;
   std::optional<PublicationFields> publication_;

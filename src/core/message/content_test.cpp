@@ -53,6 +53,31 @@ TEST(Content, DecodesWhatWasEncoded) {
   EXPECT_FALSE(reader.next().has_value());
 }
 
+TEST(Content, HasATextForEachProtocol) {
+  Content content = sample();
+  content.publication.emplace();
+  const ProtocolText texts[] = {{"default", "for the others"}, {"http", ""}, {"email", "letter"}};
+  content.texts = texts;
+  const std::string bytes = encoded(content);
+  const auto view = ContentView::decode(bytes);
+  ASSERT_TRUE(view.has_value());
+  EXPECT_EQ(view->body(), "hello");
+  EXPECT_EQ(view->text_for("http"), "");
+  EXPECT_EQ(view->text_for("email"), "letter");
+  EXPECT_EQ(view->text_for("https"), "for the others");
+  EXPECT_EQ(view->attribute_count(), 2);
+  const auto other = view->with_body(view->text_for("email"));
+  EXPECT_EQ(other.body(), "letter");
+  EXPECT_EQ(other.group_id(), "tenant-7");
+  for (std::size_t size = 0; size < bytes.size(); ++size) {
+    const auto cut = ContentView::decode(std::string_view(bytes).substr(0, size));
+    EXPECT_TRUE(!cut || cut->text_for("email") != "letter") << size;  // at the end of a text it is a whole content
+  }
+  content.texts = {};
+  const std::string plain = encoded(content);
+  EXPECT_EQ(ContentView::decode(plain)->text_for("http"), "hello");
+}
+
 TEST(Content, KeepsThePublication) {
   Content content = sample();
   content.attributes = {};
