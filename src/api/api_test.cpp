@@ -269,7 +269,8 @@ TEST(Replies, OfAFifoQueueHoldWhatFollowsAMessageThatCannotBeRead) {
   for (std::uint32_t i = 0; i < 4; ++i) messages[i].handle.receipt = i + 1;
   std::array<std::string, 4> encoded_contents;
   for (const std::size_t i : {0u, 2u, 3u}) {  // the second lies in the log, where it cannot be read
-    content.body = "body-" + std::to_string(i);
+    const std::string body = "body-" + std::to_string(i);
+    content.body = body;
     message::encode(content, encoded_contents[i]);
     messages[i].content = encoded_contents[i];
   }
