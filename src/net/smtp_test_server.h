@@ -39,16 +39,16 @@ class SmtpTestServer {
     socklen_t size = sizeof address;
     ::getsockname(listener_, reinterpret_cast<sockaddr*>(&address), &size);
     url_ = "smtp://127.0.0.1:" + std::to_string(ntohs(address.sin_port));
-    threads_.emplace_back([this] { accept(); });
+    accepting_ = std::thread([this] { accept(); });
   }
   ~SmtpTestServer() {
     ::shutdown(listener_, SHUT_RDWR);
-    threads_.front().join();  // after it no thread comes any more
+    accepting_.join();  // after it no thread comes any more
     {
       const std::lock_guard lock{mutex_};
       for (const int peer : peers_) ::shutdown(peer, SHUT_RDWR);
     }
-    for (std::size_t i = 1; i < threads_.size(); ++i) threads_[i].join();
+    for (std::thread& connection : connection_threads_) connection.join();
     ::close(listener_);
   }
   SmtpTestServer(const SmtpTestServer&) = delete;
@@ -81,7 +81,7 @@ class SmtpTestServer {
       const std::lock_guard lock{mutex_};
       peers_.insert(peer);
       ++connections_;
-      threads_.emplace_back([this, peer] {
+      connection_threads_.emplace_back([this, peer] {
         serve(peer);
         const std::lock_guard ended{mutex_};
         peers_.erase(peer);
@@ -141,7 +141,8 @@ class SmtpTestServer {
   std::vector<std::string> commands_;
   int connections_ = 0;
   std::set<int> peers_;
-  std::vector<std::thread> threads_;
+  std::vector<std::thread> connection_threads_;  // the accepting thread's own until it has ended
+  std::thread accepting_;
 };
 
 }  // namespace fanfare::net::testing
