@@ -309,6 +309,63 @@ TEST(FileJournal, RecordsBehindAHoleInTheLastCommitAreCutAndNeverComeBack) {
   EXPECT_FALSE(it.report.tail_was_torn);
 }
 
+TEST(FileJournal, CutRecordsDoNotComeBackWhereAPageEndsBeforeThem) {
+  constexpr std::uint64_t kPageBytes = 4096;
+  JournalOnDisk it;
+  // The second record of the last commit ends where a page does: its successor overwrites nothing of the third.
+  const Entries promised = it.fill(1, 1000 - kFrameHeaderBytes);
+  Entries last;
+  last.push_back(append(*it.journal, noise(1, 1000 - kFrameHeaderBytes)));
+  last.push_back(append(*it.journal, noise(2, kPageBytes - 2000 - kFrameHeaderBytes)));
+  last.push_back(append(*it.journal, noise(3, 500)));
+  ASSERT_EQ(last[2].position.value % kPageBytes, 0u);
+  ASSERT_EQ(commit(*it.journal), "ok");
+  it.kill();
+  const auto [file, at] = it.place_of(last[1].position);
+  it.disk->flip_bit(file, at + 50, 3);
+  it.open();
+  Entries expected = promised;
+  expected.push_back(last[0]);
+  ASSERT_EQ(replayed(*it.journal), expected);
+  ASSERT_EQ(it.report.records_cut, 1u);
+
+  expected.push_back(append(*it.journal, noise(99, last[1].record.size())));
+  ASSERT_EQ(commit(*it.journal), "ok");
+  it.kill();
+  it.open();
+  EXPECT_EQ(replayed(*it.journal), expected);
+  EXPECT_FALSE(it.report.tail_was_torn);
+}
+
+TEST(FileJournal, AHeaderThatTheEndOfTheFileCutsDoesNotBecomeWholeByZeros) {
+  for (std::uint64_t left = 9; left < kFrameHeaderBytes; ++left) {  // what comes before the sum is zeros
+    JournalOnDisk it;
+    const Entries promised = it.fill(2, 200, 2);
+    const LogPosition end = it.journal->next_position();
+    it.kill();
+    const std::string file = it.segments().back();
+    const auto header = SegmentHeader::decode(it.disk->contents(file));
+    ASSERT_TRUE(header.has_value());
+    // Far beyond the end lies the begin of a frame that nothing is in; with zeros behind it, its header would hold.
+    const LogPosition beyond = end + 2 * kSegmentHeaderBytes;
+    std::string frame(kFrameHeaderBytes, '\0');
+    seal_frame(frame.data(), header->seed(), beyond, 0, 0);
+    std::string content = it.disk->contents(file);
+    content.resize(kSegmentHeaderBytes + beyond.value);
+    it.disk->put(file, content + frame.substr(0, left));
+    it.open();
+    EXPECT_EQ(replayed(*it.journal), promised) << left;
+    EXPECT_TRUE(it.report.tail_was_torn) << left;
+    it.kill();
+    content = it.disk->contents(file);
+    content.resize(content.size() + kSegmentHeaderBytes);
+    it.disk->put(file, content);
+    it.open();
+    EXPECT_EQ(replayed(*it.journal), promised) << left;
+    EXPECT_FALSE(it.report.tail_was_torn) << left;
+  }
+}
+
 TEST(FileJournal, AHoleInACommitThatAnotherFollowedIsDamage) {
   JournalOnDisk it;
   it.fill(2, 200, 2);
@@ -363,6 +420,29 @@ TEST(FileJournal, WhatWasReadAfterAFailedSyncIsWrittenAgain) {
     it.open();
     const Entries again = replayed(*it.journal);
     ASSERT_EQ(again.size(), recovered.size() + 2) << seed;
+  }
+}
+
+TEST(FileJournal, AfterAFailedSyncTheNextCommitWritesAgainWhatThatSyncWasToCover) {
+  // The kernel may have dropped the dirty pages: a later sync that succeeds says nothing about them.
+  for (std::uint64_t seed = 0; seed < 20; ++seed) {
+    for (const bool more : {false, true}) {
+      JournalOnDisk it(seed);
+      Entries entries = it.fill(2, 200);
+      entries.push_back(append(*it.journal, noise(1, 3000)));
+      ASSERT_EQ(commit(*it.journal, Sync::No), "ok");
+      if (more) entries.push_back(append(*it.journal, noise(2, 300)));
+      it.disk->fail_at(it.disk->steps() + (more ? 2 : 1), Fault::Io);  // after the look at the fence, and the write
+      ASSERT_EQ(commit(*it.journal), "Io");
+      ASSERT_TRUE(it.journal->stats().last_failure.starts_with("fdatasync")) << it.journal->stats().last_failure;
+      it.disk->fail_never_more();
+      ASSERT_EQ(commit(*it.journal), "ok");
+      it.disk->cut_power();
+      it.journal.reset();
+      it.disk->restart();
+      it.open();
+      ASSERT_EQ(replayed(*it.journal), entries) << "seed " << seed << (more ? ", with a record more" : "");
+    }
   }
 }
 

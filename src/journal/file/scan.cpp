@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <memory>
 #include <utility>
 
@@ -273,7 +274,22 @@ class Scanner {
       scan_.cut_end = std::max(scan_.cut_end, walker.position() + frame_size(walker.header().record_bytes));
     }
     if (walker.error()) return io_failure(*walker.error(), segment.name);
+    if (const auto done = cut_half_header(**file, segment); !done) return done;
     scan_.floor = witness;
+    return Success{};
+  }
+
+  /// The file may end within a header. Zeros that come behind it when the file grows could make that header whole.
+  Outcome cut_half_header(File& file, const ScannedSegment& segment) {
+    const std::uint64_t log_end = kSegmentHeaderBytes + (scan_.end - segment.header.first);
+    if (segment.file_bytes <= log_end) return Success{};
+    std::array<char, kFrameHeaderBytes> last{};
+    const std::uint64_t size = std::min<std::uint64_t>(segment.file_bytes - log_end, last.size());
+    const auto got = file.read_at(last.data(), size, segment.file_bytes - size);
+    if (!got) return io_failure(got.error(), segment.name);
+    if (std::all_of(last.begin(), last.end(), [](char c) { return c == '\0'; })) return Success{};
+    scan_.tail_was_torn = true;
+    scan_.cut_end = std::max(scan_.cut_end, scan_.end + (segment.file_bytes - log_end));
     return Success{};
   }
 

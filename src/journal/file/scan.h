@@ -52,7 +52,7 @@ struct LogScan {
   LogPosition check_from;   ///< newest usable snapshot, else `first`
   LogPosition end;          ///< where the next record goes
   LogPosition floor;        ///< known to be durable up to here
-  LogPosition cut_end;      ///< end of the last whole frame header beyond `end`; equal to `end` if there is none
+  LogPosition cut_end;      ///< end of the last frame header beyond `end`, whole or cut by the file's end; equal to `end` if there is none
   std::uint64_t records = 0;       ///< checked ones
   std::uint64_t records_cut = 0;
   bool tail_was_torn = false;
