@@ -75,6 +75,14 @@ TEST(EventStream, N7ResumesBehindTheCursor) {
   EXPECT_EQ(told(stream.on_page({{item(5)}, false})), (Lines{"item 5@5", "count 0/0@5"}));
 }
 
+TEST(EventStream, N7APageThatReachesOutOfItsBoundsRepeatsAndForestallsNothing) {
+  EventStream stream{kInbox};
+  stream.start(place(3));
+  ASSERT_EQ(told(stream.on_head(head(5))), Lines{"page 3..5 limit 100"});
+  EXPECT_EQ(told(stream.on_page({{item(2), item(3), item(4), item(6)}, false})), (Lines{"item 4@4", "count 0/0@5"}));
+  EXPECT_EQ(told(stream.on_item(item(6))), Lines{"item 6@6"});
+}
+
 TEST(EventStream, N7AnUnknownCursorIsAnsweredByAResetAndEverythingUnread) {
   for (const Cursor& unknown : {Cursor{}, Cursor{kEpoch + 1, scope_of(kInbox), 3},
                                 Cursor{kEpoch, scope_of(kInbox) + 1, 3}, place(6), place(1)}) {
