@@ -38,7 +38,7 @@ std::unique_ptr<FaultyFileSystem> make_sound() {
   if (!opened) std::abort();
   Journal& journal = *opened->journal;
   for (int i = 0; i < 12; ++i) {
-    journal.append(std::string(static_cast<std::size_t>(i) * 70, static_cast<char>('a' + i)));
+    journal.append(std::string(1 + static_cast<std::size_t>(i) * 70, static_cast<char>('a' + i)));
     if (i % 3 == 2 && !journal.commit(Sync::Yes)) std::abort();
   }
   bool done = false;

@@ -56,9 +56,10 @@ inline FrameHeader load_frame_header(const char* at) {
   return {load_le<std::uint32_t>(at), load_le<std::uint32_t>(at + 4), load_le<std::uint32_t>(at + 8), load_le<std::uint32_t>(at + 12)};
 }
 
-/// Whether this is the header of a record at `position` in the segment with this seed.
+/// Whether this is the header of a record at `position` in the segment with this seed. One of an empty record never is: where a page ends
+/// within a header, the zeros that fill up the page could make it out of the other half.
 inline bool header_holds(const FrameHeader& header, std::uint32_t seed, LogPosition position) {
-  return header.record_bytes <= kRecordBytesMax && header.floor_distance <= position.value && header.header_sum != 0 &&
+  return header.record_bytes > 0 && header.record_bytes <= kRecordBytesMax && header.floor_distance <= position.value && header.header_sum != 0 &&
          header.header_sum == header_sum(seed, position, header.record_bytes, header.floor_distance);
 }
 

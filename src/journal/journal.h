@@ -26,7 +26,7 @@ namespace fanfare::journal {
 
 using fanfare::LogPosition;
 
-/// A longer record is a fault of the caller: append() asserts.
+/// A longer record, or an empty one, is a fault of the caller: append() asserts.
 inline constexpr std::uint64_t kRecordBytesMax = 16u << 20;
 /// Bytes in front of each record; docs/journal-format.md names them.
 inline constexpr std::uint64_t kFrameHeaderBytes = 16;
@@ -133,7 +133,7 @@ class Journal {
   /// Raised durably each time a folder is opened; 1 for a new one.
   [[nodiscard]] std::uint64_t epoch() const { return epoch_; }
 
-  /// Buffers `record` and returns its position. Cannot fail: whatever is wrong with the disk shows at commit().
+  /// Buffers `record`, 1 to kRecordBytesMax bytes, and returns its position. Cannot fail: whatever is wrong with the disk shows at commit().
   virtual LogPosition append(std::string_view record) = 0;
 
   /// Writes what was appended; returns durable_end(). With Sync::Yes that equals next_position(). With nothing to do it costs no

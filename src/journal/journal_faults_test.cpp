@@ -61,7 +61,7 @@ class Life {
     switch (rng_.below(20)) {
       default: {
         for (auto count = rng_.below(6); count > 0; --count) {
-          const std::size_t size = rng_.chance(1, 30) ? rng_.below(15'000) : rng_.below(900);
+          const std::size_t size = 1 + (rng_.chance(1, 30) ? rng_.below(15'000) : rng_.below(900));
           witness.appended(append(*journal, noise(++serial_, size)));
         }
         const auto done = journal->commit(rng_.chance(2, 3) ? Sync::Yes : Sync::No);

@@ -65,7 +65,7 @@ struct Model {
 void apply(const Command& command, std::unique_ptr<Journal>& journal, Model& model, const std::function<std::unique_ptr<Journal>()>& open) {
   switch (command.operation) {
     case Operation::Append: {
-      const std::size_t size = command.argument % 16 == 0 ? command.argument % 20'000 : command.argument % 700;
+      const std::size_t size = 1 + (command.argument % 16 == 0 ? command.argument % 20'000 : command.argument % 700);
       const Entry entry = append(*journal, noise(command.argument, size));
       RC_ASSERT(entry.position == model.end(model.entries.size()));
       model.entries.push_back(entry);

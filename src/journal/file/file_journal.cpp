@@ -124,13 +124,13 @@ class FileJournal final : public Journal {
   }
 
   LogPosition append(std::string_view record) override {
-    FANFARE_ASSERT(record.size() <= kRecordBytesMax, fmt::format("a record of {} bytes", record.size()));
+    FANFARE_ASSERT(!record.empty() && record.size() <= kRecordBytesMax, fmt::format("a record of {} bytes", record.size()));
     const LogPosition position = next_position_;
     const std::uint64_t frame_bytes = frame_size(record.size());
     if (aim_room_ < frame_bytes && position != aim_first_) plan_segment(position);
     char* at = tail_.extend(frame_bytes);
     std::memset(at + frame_bytes - 8, 0, 8);  // the padding; overwritten where there is none
-    if (!record.empty()) std::memcpy(at + kFrameHeaderBytes, record.data(), record.size());
+    std::memcpy(at + kFrameHeaderBytes, record.data(), record.size());
     const std::uint64_t floor_distance = position - durable_end_;
     FANFARE_ASSERT(floor_distance <= std::numeric_limits<std::uint32_t>::max());
     seal_frame(at, aim_seed_, position, static_cast<std::uint32_t>(record.size()), static_cast<std::uint32_t>(floor_distance));

@@ -257,7 +257,7 @@ TEST(FileJournal, ATailTornAnywhereIsCutAtItsLastWholeRecord) {
   JournalOnDisk it;
   Entries entries = it.fill(3, 150, 3);
   const std::size_t promised = entries.size();
-  for (const std::size_t size : {0, 1, 200, 333}) entries.push_back(append(*it.journal, noise(size, size)));
+  for (const std::size_t size : {1, 2, 200, 333}) entries.push_back(append(*it.journal, noise(size, size)));
   ASSERT_EQ(commit(*it.journal), "ok");
   const LogPosition end = it.journal->next_position();
   it.kill();
@@ -338,7 +338,7 @@ TEST(FileJournal, CutRecordsDoNotComeBackWhereAPageEndsBeforeThem) {
 }
 
 TEST(FileJournal, AHeaderThatTheEndOfTheFileCutsDoesNotBecomeWholeByZeros) {
-  for (std::uint64_t left = 9; left < kFrameHeaderBytes; ++left) {  // what comes before the sum is zeros
+  for (std::uint64_t left = 1; left < kFrameHeaderBytes; ++left) {
     JournalOnDisk it;
     const Entries promised = it.fill(2, 200, 2);
     const LogPosition end = it.journal->next_position();
@@ -348,8 +348,8 @@ TEST(FileJournal, AHeaderThatTheEndOfTheFileCutsDoesNotBecomeWholeByZeros) {
     ASSERT_TRUE(header.has_value());
     // Far beyond the end lies the begin of a frame that nothing is in; with zeros behind it, its header would hold.
     const LogPosition beyond = end + 2 * kSegmentHeaderBytes;
-    std::string frame(kFrameHeaderBytes, '\0');
-    seal_frame(frame.data(), header->seed(), beyond, 0, 0);
+    std::string frame(frame_size(8), '\0');
+    seal_frame(frame.data(), header->seed(), beyond, 8, 0);
     std::string content = it.disk->contents(file);
     content.resize(kSegmentHeaderBytes + beyond.value);
     it.disk->put(file, content + frame.substr(0, left));
@@ -364,6 +364,32 @@ TEST(FileJournal, AHeaderThatTheEndOfTheFileCutsDoesNotBecomeWholeByZeros) {
     EXPECT_EQ(replayed(*it.journal), promised) << left;
     EXPECT_FALSE(it.report.tail_was_torn) << left;
   }
+}
+
+TEST(FileJournal, ZerosUpToAPageDoNotMakeAHeaderOfWhatLiesBehind) {
+  constexpr std::uint64_t kPageBytes = 4096;
+  JournalOnDisk it;
+  const Entries promised = it.fill(2, 200, 2);
+  it.kill();
+  const std::string file = it.segments().back();
+  const auto header = SegmentHeader::decode(it.disk->contents(file));
+  ASSERT_TRUE(header.has_value());
+  // The second half of a header begins a page, the first half is lost: n and d would be 0.
+  const LogPosition beyond{2 * kPageBytes - 8};
+  std::string frame(kFrameHeaderBytes, '\0');
+  seal_frame(frame.data(), header->seed(), beyond, 0, 0);
+  frame[0] = 7;
+  std::string content = it.disk->contents(file);
+  content.resize(kSegmentHeaderBytes + beyond.value);
+  it.disk->put(file, content + frame);
+  it.open();
+  ASSERT_EQ(replayed(*it.journal), promised);
+  Entries expected = promised;
+  expected.push_back(append(*it.journal, noise(1, kPageBytes)));  // into the page that ends within that header
+  ASSERT_EQ(commit(*it.journal), "ok");
+  it.kill();
+  it.open();
+  EXPECT_EQ(replayed(*it.journal), expected);
 }
 
 TEST(FileJournal, AHoleInACommitThatAnotherFollowedIsDamage) {

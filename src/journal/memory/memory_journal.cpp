@@ -84,7 +84,7 @@ class MemoryLogReader final : public LogReader {
 class MemoryJournal final : public Journal {
  public:
   LogPosition append(std::string_view record) override {
-    FANFARE_ASSERT(record.size() <= kRecordBytesMax);
+    FANFARE_ASSERT(!record.empty() && record.size() <= kRecordBytesMax);
     const LogPosition position = next_position_;
     char* at = log_.extend(frame_size(record.size()));
     const auto record_bytes = static_cast<std::uint32_t>(record.size());
