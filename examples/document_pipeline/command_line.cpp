@@ -7,7 +7,10 @@
 namespace pipeline {
 namespace sdk = fanfare::sdk;
 
-Arguments Arguments::parse(int argc, char** argv, const std::vector<std::string>& known) {
+Arguments Arguments::parse(int argc, char** argv, const std::vector<std::string>& known_options, const std::vector<std::string>& known_flags) {
+  const auto holds = [](const std::vector<std::string>& names, const std::string& name) {
+    return std::find(names.begin(), names.end(), name) != names.end();
+  };
   Arguments arguments;
   for (int i = 1; i < argc; ++i) {
     const std::string word = argv[i];
@@ -16,9 +19,15 @@ Arguments Arguments::parse(int argc, char** argv, const std::vector<std::string>
       continue;
     }
     const std::string name = word.substr(2);
-    if (std::find(known.begin(), known.end(), name) == known.end() || i + 1 >= argc) {
-      std::fprintf(stderr, "%s: %s %s; accepted are", argv[0], word.c_str(), i + 1 >= argc ? "has no value or is unknown" : "is unknown");
-      for (const std::string& one : known) std::fprintf(stderr, " --%s VALUE", one.c_str());
+    if (holds(known_flags, name)) {
+      arguments.flags.insert(name);
+      continue;
+    }
+    const bool known = holds(known_options, name);
+    if (!known || i + 1 >= argc) {
+      std::fprintf(stderr, "%s: %s %s; accepted are", argv[0], word.c_str(), known ? "has no value" : "is unknown");
+      for (const std::string& one : known_options) std::fprintf(stderr, " --%s VALUE", one.c_str());
+      for (const std::string& one : known_flags) std::fprintf(stderr, " --%s", one.c_str());
       std::fprintf(stderr, "\n");
       std::exit(2);
     }

@@ -4,6 +4,7 @@
 #include <boost/asio/io_context.hpp>
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -12,12 +13,13 @@
 
 namespace pipeline {
 
-/// `--name value` pairs and everything else.
+/// `--name value` pairs, `--flag`s, and everything else.
 struct Arguments {
   std::map<std::string, std::string> options;
+  std::set<std::string> flags;
   std::vector<std::string> rest;
-  /// Prints what is wrong and leaves with 2 when an option has no value or is not one of `known`.
-  static Arguments parse(int argc, char** argv, const std::vector<std::string>& known);
+  /// Prints what is wrong and leaves with 2 when one is unknown, or an option has no value.
+  static Arguments parse(int argc, char** argv, const std::vector<std::string>& known_options, const std::vector<std::string>& known_flags = {});
   [[nodiscard]] std::string get(const std::string& name, const std::string& otherwise) const;
 };
 

@@ -241,13 +241,13 @@ std::vector<std::string> disagreements(const Snapshot& s, const json::Value& pub
 
 }  // namespace
 
-constexpr const char* kUsage = R"(Usage: document_pipeline_demo [FOLDER...] [--NAME VALUE...]
+constexpr const char* kUsage = R"(Usage: document_pipeline_demo [FOLDER...] [OPTION...]
 
 Publishes the text documents of the folders (/usr/share/doc and /usr/share/man) once each; three workers summarise, embed
 and moderate them; two people get the results, one live on a page, one later from the inbox.
 
   --at-most N      documents (2500)
-  --once yes       leave when the totals agree (exit code 0) or nothing moves any more (1); otherwise Ctrl-C ends it
+  --once           leave when the totals agree (exit code 0) or nothing moves any more (1); otherwise Ctrl-C ends it
   --data DIR       keep data and logs there; without it a temporary folder, removed when all went well
   --listen, --edge, --admin HOST:PORT   addresses of the server (127.0.0.1:4566, :4580, :4590)
   --fanfare FILE, --programs DIR, --page DIR   where the programs and the page are
@@ -259,12 +259,12 @@ int main(int argc, char** argv) {
       std::fputs(kUsage, stdout);
       return 0;
     }
-  const Arguments arguments = Arguments::parse(argc, argv, {"fanfare", "programs", "page", "data", "at-most", "once", "listen", "edge", "admin"});
+  const Arguments arguments = Arguments::parse(argc, argv, {"fanfare", "programs", "page", "data", "at-most", "listen", "edge", "admin"}, {"once"});
   namespace fs = std::filesystem;
   const fs::path own = fs::canonical("/proc/self/exe").parent_path();
   const std::string programs = arguments.get("programs", own.string());
   const std::string fanfare = arguments.get("fanfare", (own.parent_path() / "fanfare").string());
-  const bool once = arguments.get("once", "no") == "yes";
+  const bool once = arguments.flags.contains("once");
   std::vector<std::string> folders = arguments.rest;
   if (folders.empty()) folders = {"/usr/share/doc", "/usr/share/man"};
   for (const std::string& program : {fanfare, programs + "/document_worker", programs + "/publish_documents"})
