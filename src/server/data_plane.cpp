@@ -13,6 +13,7 @@ namespace http = wire::http;
 
 constexpr std::size_t kPipelinedMax = 128;              // answers that wait on one connection before it is read no further
 constexpr std::size_t kOutputPause = std::size_t{8} << 20;  // a peer that does not read its answers sends no more requests
+constexpr std::size_t kTurnPause = std::size_t{32} << 20;   // what all connections are answered in one turn; the others' turn is the next
 
 constexpr milliseconds kLazyCommit{25};
 
@@ -101,6 +102,10 @@ void DataPlane::on_receive(net::ConnectionId id, std::string_view bytes) {
   Connection* connection = find(id);
   if (connection == nullptr || connection->closing) return;
   std::string& input = connection->input;
+  if (connection->held) {
+    input.append(bytes);
+    return;
+  }
   const bool fresh = input.empty();
   if (!fresh) {
     if (const std::size_t expected = connection->parser.expected_bytes(); expected > input.capacity()) input.reserve(expected);
@@ -108,19 +113,75 @@ void DataPlane::on_receive(net::ConnectionId id, std::string_view bytes) {
     bytes = input;
   }
   const std::size_t used = parse(*connection, bytes);
-  if (connection->closing || used == bytes.size()) {
-    if (input.capacity() > 4096) input = {};
-    else input.clear();
-    return;
+  if (fresh && !connection->closing) input.assign(bytes.substr(used));
+  else drop_input(*connection, used);
+  if (!input.empty() && (fresh || used > 0)) connection->input_since = loop_.now();
+}
+
+/// The beginning of `input` has been parsed.
+void DataPlane::drop_input(Connection& connection, std::size_t used) {
+  std::string& input = connection.input;
+  if (!connection.closing && used < input.size()) {
+    input.erase(0, used);
+  } else if (input.capacity() > 4096) {
+    input = {};
+  } else {
+    input.clear();
   }
-  if (fresh) input.assign(bytes.substr(used));
-  else input.erase(0, used);
-  if (fresh || used > 0) connection->input_since = loop_.now();
+}
+
+/// Whether its answers are so many, or so long, that further requests wait: a few kilobytes may ask for a gigabyte.
+bool DataPlane::must_hold(const Connection& connection) const {
+  return turn_bytes_.size() > kTurnPause || connection.waiting.size() > kPipelinedMax ||
+         connection.unqueued + loop_.pending_bytes(connection.id) > kOutputPause;
+}
+
+bool DataPlane::may_go_on(const Connection& connection) const {
+  return connection.waiting.size() < kPipelinedMax / 2 && connection.unqueued + loop_.pending_bytes(connection.id) <= kOutputPause;
+}
+
+/// What is left of `input` is parsed in a later turn, and nothing is read until then.
+void DataPlane::hold(Connection& connection) {
+  if (!std::exchange(connection.held, true)) held_.push_back(connection.id);
+  pause_reading(connection);
+}
+
+void DataPlane::go_on(const Connection& connection) {
+  going_on_.push_back(connection.id);
+  loop_.wake();
+}
+
+/// Who was held for the turn's sake goes on in the next one. For the others send_ready() sees when their answers have left.
+void DataPlane::release_held() {
+  for (const net::ConnectionId id : std::exchange(held_, {})) {
+    const Connection* connection = find(id);
+    if (connection != nullptr && connection->held && may_go_on(*connection)) go_on(*connection);
+  }
+}
+
+void DataPlane::on_wake() {  // mail, drain and deadline are looked at in on_turn_end
+  for (const net::ConnectionId id : std::exchange(going_on_, {})) {
+    Connection* connection = find(id);
+    if (connection == nullptr || !std::exchange(connection->held, false)) continue;
+    drop_input(*connection, parse(*connection, connection->input));
+    if (connection->closing || connection->held) continue;
+    if (!connection->input.empty()) connection->input_since = loop_.now();
+    if (!may_go_on(*connection)) {
+      hold(*connection);
+      continue;
+    }
+    connection->reading = true;
+    loop_.resume_reading(id);
+  }
 }
 
 std::size_t DataPlane::parse(Connection& connection, std::string_view received) {
   std::size_t used = 0;
   while (used < received.size() && !connection.closing) {
+    if (must_hold(connection)) {
+      hold(connection);
+      break;
+    }
     switch (connection.parser.parse(received.substr(used))) {
       case http::Parse::NeedMore:
         return used;
@@ -156,6 +217,7 @@ void DataPlane::answer_at_once(Connection& connection, std::uint64_t request, st
   turn_replies_.push_back(TurnReply{connection.id, request, offset, turn_bytes_.size() - offset, turn_handles_.size(), 0, std::nullopt,
                                     close_after, api::aws::Service::Sqs, api::aws::Protocol::Query});
   ++connection.in_turn;
+  connection.unqueued += turn_bytes_.size() - offset;
 }
 
 void DataPlane::serve(Connection& connection, const http::Request& request) {
@@ -264,6 +326,7 @@ void DataPlane::on_reply(const engine::Reply& reply) {
                                       current_context_->service, current_context_->protocol, current_lose_});
     if (reply.wait_for && (!turn_wait_ || *turn_wait_ < *reply.wait_for)) turn_wait_ = reply.wait_for;
     ++current_connection_->in_turn;
+    current_connection_->unqueued += turn_bytes_.size() - offset;
     current_answered_ = true;
     return;
   }
@@ -360,6 +423,7 @@ void DataPlane::queue_answer(Connection& connection, std::uint64_t request, std:
   slot->ready = true;
   slot->close_after = close_after;
   slot->bytes = bytes;
+  connection.unqueued += bytes.size();
   slot->handles.assign(handles.begin(), handles.end());
   if (waiting.size() > kPipelinedMax) pause_reading(connection);  // answers that pile up behind a long poll, too
   send_ready(connection);
@@ -369,12 +433,13 @@ void DataPlane::send_ready(Connection& connection) {
   while (connection.open && !connection.waiting.empty() && connection.waiting.front().ready) {
     const Slot slot = std::move(connection.waiting.front());
     connection.waiting.pop_front();
+    connection.unqueued -= slot.bytes.size();
     send_now(connection, slot.bytes, slot.handles, slot.close_after);
   }
-  if (connection.open && !connection.reading && connection.waiting.size() < kPipelinedMax / 2 && loop_.pending_bytes(connection.id) < kOutputPause) {
-    connection.reading = true;
-    loop_.resume_reading(connection.id);
-  }
+  if (!connection.open || connection.reading || !may_go_on(connection)) return;
+  if (connection.held) return go_on(connection);
+  connection.reading = true;
+  loop_.resume_reading(connection.id);
 }
 
 void DataPlane::send_now(Connection& connection, std::string_view bytes, std::span<const engine::ReceiptHandle> handles, bool close_after) {
@@ -459,6 +524,7 @@ void DataPlane::on_closed(net::ConnectionId id, net::CloseReason, std::size_t un
 /// Its waiting long polls end without taking anything.
 void DataPlane::leave_engine(Connection& connection) {
   for (const Slot& slot : connection.waiting) {
+    connection.unqueued -= slot.bytes.size();
     if (slot.ready) {
       if (!slot.handles.empty()) give_back(slot.handles);
       continue;
@@ -481,8 +547,6 @@ void DataPlane::give_back(std::span<const engine::ReceiptHandle> handles) {
   broker_.handle(engine::ReceiveUndelivered{handles}, now());
   turn_used_engine_ = true;
 }
-
-void DataPlane::on_wake() {}  // mail, drain and deadline are looked at in on_turn_end
 
 /// An answer instead of one whose turn could not be made durable. Valid until the next call.
 std::string_view DataPlane::refuse(api::aws::Service service, api::aws::Protocol protocol, bool keep_alive) {
@@ -548,6 +612,7 @@ void DataPlane::commit_turn() {
       continue;
     }
     --connection->in_turn;
+    connection->unqueued -= reply.bytes;
     std::string_view bytes = std::string_view{turn_bytes_}.substr(reply.offset, reply.bytes);
     if (reply.wait_for && !durable) {
       bytes = refuse(reply.service, reply.protocol, !reply.close_after);
@@ -587,6 +652,7 @@ void DataPlane::on_turn_end() {
     turn_used_engine_ = false;
     take_mail();  // what was given back may have gone to a waiting receive of this loop
   }
+  release_held();
   stop_when_empty();
   arm_timer();
   now_.reset();
@@ -673,6 +739,7 @@ void DataPlane::begin_drain() {
       api::ReplyContext context = parked.context;
       if (slot.request == connection->waiting.back().request) context.keep_alive = false;
       service_.encode(context, nothing, payloads_, slot.bytes);
+      connection->unqueued += slot.bytes.size();
       slot.ready = true;
     }
     send_ready(*connection);

@@ -113,11 +113,13 @@ class DataPlane final : public net::LoopHandler, public ReplyTarget {
     bool open = false;
     bool closing = false;      // no further requests are taken
     bool reading = true;
+    bool held = false;         // `input` may hold whole requests, which wait until its answers have left
     wire::http::RequestParser parser;
-    std::string input;         // the beginning of a request that is not whole
+    std::string input;         // the beginning of a request that is not whole, or what is held
     Instant input_since{};     // when that beginning came
     std::deque<Slot> waiting;  // by request number; empty while answers come at once
     std::uint32_t in_turn = 0; // answers of this turn that are not queued yet
+    std::size_t unqueued = 0;  // bytes of answers of this turn, and of those in `waiting`
     std::uint64_t queued = 0;  // bytes given to the loop, ever
     std::vector<Delivery> deliveries;  // receives whose answer may not have reached the kernel yet, the oldest first
     Handles delivered;                 // of `deliveries`, one after the other
@@ -170,6 +172,12 @@ class DataPlane final : public net::LoopHandler, public ReplyTarget {
   Timestamp now();
   /// How many bytes were whole requests.
   std::size_t parse(Connection& connection, std::string_view received);
+  void drop_input(Connection& connection, std::size_t used);
+  [[nodiscard]] bool must_hold(const Connection& connection) const;
+  [[nodiscard]] bool may_go_on(const Connection& connection) const;
+  void hold(Connection& connection);
+  void go_on(const Connection& connection);
+  void release_held();
   void serve(Connection& connection, const wire::http::Request& request);
   void answer_at_once(Connection& connection, std::uint64_t request, std::size_t offset, bool close_after);
   void queue_answer(Connection& connection, std::uint64_t request, std::string_view bytes, std::span<const engine::ReceiptHandle> handles,
@@ -212,6 +220,8 @@ class DataPlane final : public net::LoopHandler, public ReplyTarget {
   api::Service service_;
   BrokerPayloads payloads_;
   std::vector<std::unique_ptr<Connection>> connections_;  // by slot
+  std::vector<net::ConnectionId> held_;      // in this turn
+  std::vector<net::ConnectionId> going_on_;  // in the next one
   std::uint64_t next_request_ = 1;
   std::optional<Timestamp> now_;  // of this turn
   std::int64_t date_second_ = 0;
