@@ -21,6 +21,8 @@ namespace {
 
 constexpr seconds kAfterFailedSnapshot{10};  // each attempt costs as much as one that succeeds
 constexpr seconds kAfterFailedRelocation{60};
+/// How long a disk that cannot read is tried again before a replay leaves the message out.
+constexpr seconds kReadsFailFor{60};
 /// A slice of relocation takes a few tenths of a millisecond.
 constexpr std::uint64_t kRelocationSliceBytes = 32 << 10;
 constexpr std::uint64_t kRelocationCommitBytes = 512 << 10;
@@ -160,24 +162,40 @@ void Broker::handle(const engine::Input& input, Timestamp now) {
   if (!wanted.empty()) hand_in_contents(wanted, now);
 }
 
-// The disk is not waited for under the lock.
+// Others may have the lock between two reads, so that they wait for one read at most. What relocation moves meanwhile may be gone
+// from where it was: then the engine knows its new place, finds no content for it among these, and asks again.
 void Broker::hand_in_contents(std::span<const LogPosition> wanted, Timestamp now) {
+  const Instant begin = clock_.steady();
   std::vector<std::string> records(wanted.size());
   std::vector<engine::ContentsRead::Content> contents;
+  std::map<LogPosition, Instant> failing;
   for (std::size_t i = 0; i < wanted.size(); ++i) {
-    if (!read_record(wanted[i], records[i])) records[i].clear();
+    const std::lock_guard lock{mutex_};
+    if (const auto read = journal_->read(wanted[i], records[i]); !read) {
+      records[i].clear();
+      if (read.error() == journal::JournalError::Io) {
+        const auto known = failing_reads_.find(wanted[i]);
+        const Instant since = known == failing_reads_.end() ? begin : known->second;
+        if (known == failing_reads_.end())
+          log_.warn("journal.read_failed", {{"position", wanted[i].value}, {"detail", journal_->stats().last_failure}});
+        failing.emplace(wanted[i], since);
+        if (begin - since < kReadsFailFor) continue;  // it is not handed in, and asked for again
+      }
+    }
     contents.push_back({wanted[i], records[i]});
   }
   const std::lock_guard lock{mutex_};
+  failing_reads_ = std::move(failing);
   handle_locked(engine::ContentsRead{contents}, now);
 }
 
-void Broker::handle(const std::unique_lock<std::mutex>& held, const engine::Input& input, Timestamp now) {
+void Broker::handle(const Lock& held, const engine::Input& input, Timestamp now) {
   FANFARE_ASSERT(held.owns_lock() && held.mutex() == &mutex_);
   handle_locked(input, now);
 }
 
 void Broker::handle_locked(const engine::Input& input, Timestamp now) {
+  FANFARE_ASSERT(mutex_.is_mine());
   outputs_.clear();
   engine_->handle(input, now, outputs_);
   for (const engine::RecordSpan& record : outputs_.records) {
@@ -210,6 +228,7 @@ CommitState Broker::commit(LogPosition wanted) {
 }
 
 CommitState Broker::commit_locked(LogPosition wanted) {
+  FANFARE_ASSERT(mutex_.is_mine());
   if (options_.relaxed || journal_->durable_end() >= wanted) return CommitState::Durable;
   const Instant begin = clock_.steady();
   const auto committed = journal_->commit(journal::Sync::Yes);
@@ -261,6 +280,7 @@ bool Broker::commit_lazily() {
 }
 
 bool Broker::read_record(LogPosition position, std::string& out) {
+  FANFARE_ASSERT(mutex_.is_mine(), "a read changes what the journal remembers");
   return static_cast<bool>(journal_->read(position, out));
 }
 
@@ -289,6 +309,7 @@ UpkeepStats Broker::upkeep_stats() {
 }
 
 void Broker::maintain_locked() {
+  FANFARE_ASSERT(mutex_.is_mine());
   if (journal_ == nullptr) return;  // closed
   log_failed_deliveries_locked();
   if (storage_full_ || (!options_.memory && journal_->next_position() != journal_->durable_end())) {

@@ -8,6 +8,7 @@
 // Rule 3: replies go to the ReplyTarget that their CallerId names, under the lock, perhaps on another loop's thread.
 // Rule 4: upkeep never holds the lock for as long as there are messages. A large state is not walked for its snapshot: a second engine
 //         is made from the snapshot before and the log since, as recovery does it, by a thread of its own. Relocation goes in slices.
+// Rule 5: the journal has one user at a time: whoever holds the lock. Also a read changes it. Only its snapshots() are used without.
 // Thread-safe unless said otherwise.
 #pragma once
 
@@ -16,6 +17,7 @@
 #include <chrono>
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -28,6 +30,7 @@
 #include "core/engine/engine.h"
 #include "journal/journal.h"
 #include "server/clock.h"
+#include "server/held_mutex.h"
 #include "server/log.h"
 #include "server/upkeep.h"
 
@@ -78,6 +81,8 @@ enum class CommitState {
 
 class Broker {
  public:
+  using Lock = std::unique_lock<HeldMutex>;
+
   /// Replays what the journal holds. The error says what is wrong with which record.
   static Result<std::unique_ptr<Broker>, std::string> recover(BrokerOptions options, std::unique_ptr<journal::Journal> journal,
                                                               Clock& clock, Log& log);
@@ -91,7 +96,7 @@ class Broker {
 
   void handle(const engine::Input& input, Timestamp now);
   /// The same for a caller that holds lock() already.
-  void handle(const std::unique_lock<std::mutex>& held, const engine::Input& input, Timestamp now);
+  void handle(const Lock& held, const engine::Input& input, Timestamp now);
 
   /// Makes the log durable up to `wanted`, at least. Costs no system call if it is already.
   CommitState commit(LogPosition wanted);
@@ -112,7 +117,9 @@ class Broker {
     const std::lock_guard lock{mutex_};
     return use(*engine_, *journal_);
   }
-  [[nodiscard]] std::unique_lock<std::mutex> lock() { return std::unique_lock{mutex_}; }
+  [[nodiscard]] Lock lock() { return Lock{mutex_}; }
+  /// Whether the calling thread has it.
+  [[nodiscard]] bool holds_lock() const { return mutex_.is_mine(); }
   [[nodiscard]] const CommitHistogram& commit_histogram() const { return commits_; }
 
   /// About once a second, and by commit() whenever the log has grown by part of a segment: gives up log that nothing needs, starts a
@@ -161,13 +168,14 @@ class Broker {
   std::vector<ReplyTarget*> targets_;
   std::function<void()> notify_;
   // Protected by mutex_.
-  mutable std::mutex mutex_;
+  mutable HeldMutex mutex_;
   std::unique_ptr<journal::Journal> journal_;
   std::unique_ptr<engine::Engine> engine_;
   engine::Outputs outputs_;
   CommitHistogram commits_;
   std::optional<Timestamp> deadline_;
   std::uint64_t failed_deliveries_logged_ = 0;
+  std::map<LogPosition, Instant> failing_reads_;  // of what replays wait for, and since when
   LogPosition snapshot_position_;
   bool storage_full_ = false;
   Instant last_lazy_commit_{};

@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <cstdlib>
 #include <filesystem>
 #include <memory>
@@ -88,7 +89,7 @@ class Harness final : public ReplyTarget {
     publication.content.deduplication_id = id;
     ask(engine::Publish{topic, publication});
   }
-  void deadline() { broker->handle(engine::DeadlineCame{}, clock_.now()); }
+  void deadline(milliseconds later = {}) { broker->handle(engine::DeadlineCame{}, clock_.now() + later); }
   std::size_t receive_and_delete(std::string_view name) {
     engine::ReceiveMessages request;
     request.queue = key(name);
@@ -213,24 +214,137 @@ TEST(BrokerUpkeep, OneOldMessageInEachSegmentDoesNotPinTheDisk) {
   EXPECT_EQ(it.receive_and_delete("old"), 0u);
 }
 
+// ---- Archives -----------------------------------------------------------------------------------------------------------
+
+constexpr topic::TopicKeyView kArchiving{"000000000000", "us-east-1", "t.fifo"};
+
+/// A topic that archives, and a queue for its replay.
+void create_archive(Harness& it) {
+  topic::TopicChanges archiving;
+  archiving.fifo = true;
+  archiving.archive_policy = R"({"MessageRetentionPeriod":"7"})";
+  it.ask(engine::CreateTopic{kArchiving, archiving, {}});
+  queue::AttributeChanges fifo;
+  fifo.fifo = true;
+  fifo.policy = R"({"Statement":{"Effect":"Allow","Principal":{"Service":"sns.amazonaws.com"},"Action":"sqs:SendMessage","Resource":"*"}})";
+  it.ask(engine::CreateQueue{Harness::key("again.fifo"), fifo, {}});
+}
+
+void begin_replay(Harness& it) {
+  engine::Subscribe request;
+  request.topic = kArchiving;
+  request.endpoint = "arn:aws:sqs:us-east-1:000000000000:again.fifo";
+  request.attributes.replay_policy = R"({"PointType":"Timestamp","StartingPoint":"2020-01-01T00:00:00.000Z"})";
+  it.ask(request);
+  it.ids.clear();
+}
+
+/// What a replay gives, each message once.
+void expect_replayed(Harness& it, std::size_t archived, milliseconds later = {}) {
+  for (int round = 0; round < 1'000 && it.ids.size() < archived; ++round) {
+    it.deadline(later);
+    it.commit();
+    while (it.receive_and_delete("again.fifo") > 0) {}
+  }
+  EXPECT_EQ(it.ids.size(), archived);
+  EXPECT_EQ(std::set<std::string>(it.ids.begin(), it.ids.end()).size(), archived);
+  EXPECT_EQ(it.broker->locked([](engine::Engine& engine, journal::Journal&) { return engine.failed_delivery_count(); }), 0u);
+}
+
+/// A folder that knows whose lock the log is to be read under.
+class ReadUnderTheLock final : public journal::FileSystem {
+ public:
+  explicit ReadUnderTheLock(journal::FileSystem& files) : files_(files) {}
+
+  const Broker* broker = nullptr;  // null: it is recovering
+  std::atomic<std::size_t> reads{0};
+  std::atomic<std::size_t> without{0};
+
+  Result<std::unique_ptr<journal::File>, journal::FileError> open(const std::string& name, journal::OpenMode mode) override {
+    auto file = files_.open(name, mode);
+    if (!file || !name.ends_with(".segment")) return file;
+    return std::unique_ptr<journal::File>(std::make_unique<Segment>(*this, std::move(*file)));
+  }
+  Result<Success, journal::FileError> rename(const std::string& from, const std::string& to) override { return files_.rename(from, to); }
+  Result<Success, journal::FileError> remove(const std::string& name) override { return files_.remove(name); }
+  Result<Success, journal::FileError> sync_directory() override { return files_.sync_directory(); }
+  Result<std::vector<std::string>, journal::FileError> list() override { return files_.list(); }
+
+ private:
+  class Segment final : public journal::File {
+   public:
+    Segment(ReadUnderTheLock& owner, std::unique_ptr<journal::File> file) : owner_(owner), file_(std::move(file)) {}
+    Result<std::size_t, journal::FileError> write_at(std::span<const std::string_view> pieces, std::uint64_t offset, journal::Sync sync) override {
+      return file_->write_at(pieces, offset, sync);
+    }
+    Result<std::size_t, journal::FileError> read_at(char* into, std::size_t size, std::uint64_t offset) override {
+      if (owner_.broker != nullptr) {
+        ++owner_.reads;
+        if (!owner_.broker->holds_lock()) ++owner_.without;
+      }
+      return file_->read_at(into, size, offset);
+    }
+    Result<Success, journal::FileError> sync() override { return file_->sync(); }
+    Result<std::uint64_t, journal::FileError> size() override { return file_->size(); }
+    Result<Success, journal::FileError> truncate(std::uint64_t bytes) override { return file_->truncate(bytes); }
+    Result<bool, journal::FileError> try_lock() override { return file_->try_lock(); }
+
+   private:
+    ReadUnderTheLock& owner_;
+    std::unique_ptr<journal::File> file_;
+  };
+
+  journal::FileSystem& files_;
+};
+
+// A read changes what the journal remembers of the file: beside another user of the journal it may find another record's bytes.
+TEST(BrokerArchive, AReplayReadsTheLogUnderTheLock) {
+  BrokerOptions options;
+  options.engine.resident_bytes_max = 4 << 10;
+  journal::FaultyFileSystem disk(5);
+  ReadUnderTheLock files(disk);
+  Harness it(options, false, &files);
+  create_archive(it);
+  for (std::size_t i = 0; i < 100; ++i) it.publish(kArchiving, body(i, 1000));
+  it.commit();
+  it.kill();
+  it.open();  // nothing is in memory any more
+  files.broker = it.broker.get();
+  begin_replay(it);
+  expect_replayed(it, 100);
+  files.broker = nullptr;
+  EXPECT_GT(files.reads, 0u);
+  EXPECT_EQ(files.without, 0u);
+}
+
+TEST(BrokerArchive, WhatTheDiskCannotReadForAWhileIsNotLeftOut) {
+  BrokerOptions options;
+  options.engine.resident_bytes_max = 4 << 10;
+  journal::FaultyFileSystem files(6);
+  Harness it(options, false, &files);
+  create_archive(it);
+  for (std::size_t i = 0; i < 100; ++i) it.publish(kArchiving, body(i, 1000));
+  it.commit();
+  it.kill();
+  it.open();
+  begin_replay(it);
+  it.commit();
+  files.fail_from(files.steps(), journal::Fault::Io);
+  for (int second = 0; second < 10; ++second) it.deadline(seconds{second});
+  files.fail_never_more();
+  expect_replayed(it, 100, seconds{10});
+}
+
 // Contents that only the archive needs are moved on with the log, survive restarts, and are read from the disk by a replay.
 TEST(BrokerUpkeep, AnArchiveDoesNotPinTheDiskAndIsReplayedFromIt) {
   BrokerOptions options;
   options.engine.resident_bytes_max = 64 << 10;
   Harness it(options);
-  const topic::TopicKeyView topic{"000000000000", "us-east-1", "t.fifo"};
-  topic::TopicChanges archiving;
-  archiving.fifo = true;
-  archiving.archive_policy = R"({"MessageRetentionPeriod":"7"})";
-  it.ask(engine::CreateTopic{topic, archiving, {}});
-  queue::AttributeChanges fifo;
-  fifo.fifo = true;
-  fifo.policy = R"({"Statement":{"Effect":"Allow","Principal":{"Service":"sns.amazonaws.com"},"Action":"sqs:SendMessage","Resource":"*"}})";
-  it.ask(engine::CreateQueue{Harness::key("again.fifo"), fifo, {}});
+  create_archive(it);
   it.create("busy");
   constexpr std::size_t kArchived = 400;
   for (std::size_t i = 0; i < kArchived; ++i) {
-    it.publish(topic, body(i, 1000));
+    it.publish(kArchiving, body(i, 1000));
     for (std::uint64_t k = 0; k < 10; ++k) it.send("busy", body(k, 1000));
     it.commit();
     it.receive_and_delete("busy");
@@ -244,19 +358,8 @@ TEST(BrokerUpkeep, AnArchiveDoesNotPinTheDiskAndIsReplayedFromIt) {
   it.kill();
   it.open();
 
-  engine::Subscribe request;
-  request.topic = topic;
-  request.endpoint = "arn:aws:sqs:us-east-1:000000000000:again.fifo";
-  request.attributes.replay_policy = R"({"PointType":"Timestamp","StartingPoint":"2020-01-01T00:00:00.000Z"})";
-  it.ask(request);
-  it.ids.clear();
-  for (int round = 0; round < 1'000 && it.ids.size() < kArchived; ++round) {
-    it.deadline();
-    it.commit();
-    while (it.receive_and_delete("again.fifo") > 0) {}
-  }
-  EXPECT_EQ(it.ids.size(), kArchived);
-  EXPECT_EQ(std::set<std::string>(it.ids.begin(), it.ids.end()).size(), kArchived);
+  begin_replay(it);
+  expect_replayed(it, kArchived);
 }
 
 TEST(BrokerUpkeep, ALogOfLiveMessagesIsNotMovedAgainAndAgain) {

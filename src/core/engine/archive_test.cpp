@@ -377,6 +377,50 @@ TEST(Archive, ContentsThatAreNotInMemoryAreAskedFor) {
   EXPECT_TRUE(got.starts_with("a0*,a1*,") && got.ends_with(",a99*")) << got;
 }
 
+TEST(Archive, ContentsFromTheDiskAreAskedForOneSliceAfterTheOther) {
+  EngineOptions options;
+  options.resident_bytes_max = 0;
+  Archives e(7, options);
+  for (int i = 0; i < 100; ++i) e.say("a" + std::to_string(i));
+  e.drained("live.fifo");
+  const Subscribed again = e.replay("again.fifo", kStart);
+  int slices = 0;
+  for (; slices < 10 && *e.status(again) != ReplayStatus::Completed; ++slices) {
+    ASSERT_EQ(e.engine.next_deadline(), e.now) << "after " << slices << " slices it waits for nothing but its turn";
+    e.input(DeadlineCame{});
+    e.feed();
+  }
+  EXPECT_EQ(slices, 4);
+}
+
+TEST(Archive, AContentThatIsNotHandedInIsAskedForAgainAfterASecond) {
+  EngineOptions options;
+  options.resident_bytes_max = 0;
+  Archives e(7, options);
+  e.say("a1");
+  e.say("a2");
+  e.say("a3");
+  const Subscribed again = e.replay("again.fifo", kStart);
+  e.input(DeadlineCame{});
+  const auto wanted = e.engine.wanted_contents();
+  ASSERT_EQ(wanted.size(), 3u);
+  const std::string first = e.record_at(wanted[0]);
+  const std::string third = e.record_at(wanted[2]);
+  const ContentsRead::Content contents[] = {{wanted[0], first}, {wanted[2], third}};
+  e.input(ContentsRead{contents});
+  e.input(DeadlineCame{});
+  e.input(ContentsRead{});
+  EXPECT_EQ(e.drained("again.fifo"), "a1*") << "nothing overtakes what cannot be read now";
+  EXPECT_EQ(e.engine.next_deadline(), e.now + 1s);
+  EXPECT_EQ(e.engine.wanted_contents(), (std::vector{wanted[1], wanted[2]}));
+  e.pass(1s);
+  e.feed();
+  e.deadline();
+  EXPECT_EQ(e.drained("again.fifo"), "a2*,a3*");
+  EXPECT_EQ(e.status(again), ReplayStatus::Completed);
+  EXPECT_TRUE(e.engine.failed_deliveries().empty());
+}
+
 TEST(Archive, AContentThatCannotBeReadIsLeftOutAndTold) {
   EngineOptions options;
   options.resident_bytes_max = 0;

@@ -384,8 +384,8 @@ struct StorageChanged {
   bool full = false;
 };
 
-/// What Engine::wanted_contents() asked for. A record that cannot be read is empty; its message is left out of the replay,
-/// with a FailedDelivery.
+/// What Engine::wanted_contents() asked for. A record that cannot be read is empty: its message is left out of the replay for good,
+/// with a FailedDelivery. One that may be readable later is not among them; it is asked for again, after a second.
 struct ContentsRead {
   struct Content {
     LogPosition position;

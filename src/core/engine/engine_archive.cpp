@@ -4,7 +4,8 @@
 //         process stopped. Nobody is handed a replayed message before its record is durable, so that none comes twice.
 // Rule 2: while a replay runs its subscription gets everything through it, in the order of the topic. What is new follows
 //         what is old, and nothing overtakes.
-// Rule 3: a replay needs contents for filters and sizes. Those that are not in memory it asks the shell for.
+// Rule 3: a replay needs contents for filters and sizes. Those that are not in memory it asks the shell for, and waits: what cannot be
+//         read now may be readable in a moment, and what is left out of a replay is left out for good.
 // Rule 4: a replayed message passes by its queue's deduplication: it was asked for. What is new does not.
 // Source: [SNS message archiving and replay], [SNS Subscribe ReplayPolicy].
 #include <fmt/format.h>
@@ -337,7 +338,8 @@ void EngineCore::replay_slice(SubscriptionState& subscription, std::span<const C
     replayed_.next = place->sequence + 1;
     ++place;
   }
-  if (replayed_.next != replay.next) {
+  const bool came_on = replayed_.next != replay.next;
+  if (came_on) {
     const std::size_t before = replayed_.deliveries.size();
     record(replayed_);
     FANFARE_ASSERT(before == replayed_.deliveries.size());
@@ -352,8 +354,8 @@ void EngineCore::replay_slice(SubscriptionState& subscription, std::span<const C
     record(ReplayEndedEvent{subscription.id.number, went_on ? Status::Completed : replay.status});
     return;
   }
-  // Who waits for contents is asked again if the answer does not come.
-  note_replay(subscription, replay.wanted.empty() ? std::nullopt : std::optional{now_ + kRetry});
+  // What comes next is asked for at once; and again, if the answer does not come.
+  note_replay(subscription, replay.wanted.empty() ? std::nullopt : std::optional{came_on ? now_ : now_ + kRetry});
 }
 
 void EngineCore::replay_one(TopicState& topic, SubscriptionState& subscription, const ArchivedMessage& message,
