@@ -21,23 +21,10 @@ import uuid
 import boto3
 from botocore.config import Config
 
+from checks import check, equal, finish
 from smtp_server import SmtpServer
 
 PROGRAM = os.path.join(os.environ["FANFARE_BUILD"], "fanfare")
-passed, failures = 0, []
-
-
-def check(name, condition, shown=""):
-    global passed
-    if condition:
-        passed += 1
-    else:
-        failures.append(name)
-        print(f"FAILED {name}: {str(shown)[:900]}")
-
-
-def equal(name, got, wanted):
-    check(name, got == wanted, f"got {got!r}, wanted {wanted!r}")
 
 
 def wait_for(get, enough, seconds=20):
@@ -342,5 +329,4 @@ if __name__ == "__main__":
             part()
         except Exception as error:  # a part that breaks off must not hide the others
             check(f"{part.__name__} runs to its end", False, f"{type(error).__name__}: {error}")
-    print(f"{passed} passed, {len(failures)} failed")
-    raise SystemExit(1 if failures else 0)
+    finish()

@@ -28,18 +28,10 @@ from cryptography.hazmat.primitives import hashes
 from cryptography.hazmat.primitives.asymmetric.padding import PKCS1v15
 from sns_message_validator import SNSMessageValidator
 
+from checks import check, finish
+
 HERE = os.path.dirname(os.path.abspath(__file__))
 PROGRAM = os.path.join(os.environ["FANFARE_BUILD"], "fanfare")
-passed, failures = 0, []
-
-
-def check(name, condition, shown=""):
-    global passed
-    if condition:
-        passed += 1
-    else:
-        failures.append(name)
-        print(f"FAILED {name}: {str(shown)[:900]}")
 
 
 # ---- The rules of software.amazon.awssdk:sns-message-manager -------------------------------------------------------------
@@ -256,5 +248,4 @@ if __name__ == "__main__":
         main()
     except Exception as error:
         check("it runs to its end", False, f"{type(error).__name__}: {error}")
-    print(f"{passed} passed, {len(failures)} failed")
-    raise SystemExit(1 if failures else 0)
+    finish()

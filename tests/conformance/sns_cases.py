@@ -24,6 +24,8 @@ import boto3
 from botocore.config import Config
 from botocore.exceptions import ClientError
 
+from checks import check, equal, finish
+
 ENDPOINT = os.environ["FANFARE_ENDPOINT"]
 ADMIN = os.environ["FANFARE_ADMIN"]
 ACCOUNT = "000000000000"
@@ -32,22 +34,6 @@ SETTINGS = dict(endpoint_url=ENDPOINT, region_name=REGION, aws_access_key_id="AK
                 config=Config(retries={"max_attempts": 0}, parameter_validation=False))
 sns = boto3.client("sns", **SETTINGS)
 sqs = boto3.client("sqs", **SETTINGS)
-
-passed = 0
-failures = []
-
-
-def check(name, condition, shown=""):
-    global passed
-    if condition:
-        passed += 1
-    else:
-        failures.append(name)
-        print(f"FAILED {name}: {str(shown)[:600]}")
-
-
-def equal(name, got, wanted):
-    check(name, got == wanted, f"got {got!r}, wanted {wanted!r}")
 
 
 def refused(name, code, message, call, status=None):
@@ -833,5 +819,4 @@ if __name__ == "__main__":
             part()
         except Exception as error:  # a part that breaks off must not hide the others
             check(f"{part.__name__} runs to its end", False, f"{type(error).__name__}: {error}")
-    print(f"{passed} passed, {len(failures)} failed")
-    raise SystemExit(1 if failures else 0)
+    finish()
