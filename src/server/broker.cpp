@@ -1,8 +1,6 @@
 #include "server/broker.h"
 
 #include <fmt/format.h>
-#include <sched.h>
-#include <unistd.h>
 
 #include <cstdio>
 #include <ctime>
@@ -27,7 +25,10 @@ constexpr seconds kReadsFailFor{60};
 constexpr std::uint64_t kRelocationSliceBytes = 32 << 10;
 constexpr std::uint64_t kRelocationCommitBytes = 512 << 10;
 /// A rest is this many times as long as the slice before it.
-constexpr int kRelocationRest = 2;
+constexpr int kSliceRest = 2;
+/// Of a snapshot: what a slice does takes about a tenth of a millisecond; the journal gets pieces of this size.
+constexpr std::size_t kSnapshotSliceBudget = 1'024;
+constexpr std::size_t kSnapshotPieceBytes = 128 << 10;
 constexpr std::uint64_t kWorthASnapshotAtClose = 8ull << 20;  // replaying less takes a few milliseconds
 
 std::string_view describe(engine::ReplayError error) {
@@ -65,21 +66,6 @@ std::chrono::nanoseconds processor_time() {
   return std::chrono::seconds{now.tv_sec} + std::chrono::nanoseconds{now.tv_nsec};
 }
 
-/// Lets others have the processor every 0.2 ms, if anybody waits for it: a slice is several milliseconds, and a loop that has lost its
-/// turn to one would answer as much later.
-class Courtesy {
- public:
-  void step() {
-    const Instant now = std::chrono::steady_clock::now();
-    if (now < yield_at_) return;
-    ::sched_yield();
-    yield_at_ = std::chrono::steady_clock::now() + std::chrono::microseconds{200};
-  }
-
- private:
-  Instant yield_at_{};
-};
-
 }  // namespace
 
 void CommitHistogram::add(double seconds) {
@@ -108,6 +94,7 @@ Result<std::unique_ptr<Broker>, std::string> Broker::recover(BrokerOptions optio
   options.engine.frame = {.overhead = journal::kFrameHeaderBytes, .alignment = 8};
   static_assert(journal::frame_size(1) == FrameLayout{.overhead = journal::kFrameHeaderBytes, .alignment = 8}.size(1));
   std::optional<engine::Engine> engine;
+  std::uint64_t snapshot_size = 0;
   LogPosition from = journal->first_position();
   auto latest = journal->snapshots().latest();
   if (!latest) return fmt::format("the snapshot cannot be read: {}", journal::name_of(latest.error()));
@@ -118,6 +105,7 @@ Result<std::unique_ptr<Broker>, std::string> Broker::recover(BrokerOptions optio
     engine.emplace(std::move(*loaded));
     clock.not_before(engine->latest());  // no record need follow that would say it
     from = (*latest)->position();
+    snapshot_size = (*latest)->bytes();
   } else {
     engine.emplace(options.engine, from);
   }
@@ -138,10 +126,12 @@ Result<std::unique_ptr<Broker>, std::string> Broker::recover(BrokerOptions optio
   log.info("broker.recovered", {{"records", records}, {"from", from.value}, {"end", journal->next_position().value}, {"epoch", journal->epoch()}});
   std::unique_ptr<Broker> broker{new Broker{options, std::move(journal), std::move(*engine), clock, log}};
   broker->snapshot_position_ = from;
-  if (!broker->options_.memory && broker->journal_->next_position().value - from.value >= broker->options_.snapshot_bytes) {
-    // A process that does not live long enough for a snapshot aside would leave more to recover each time. Now nobody waits yet.
+  broker->snapshot_size_ = snapshot_size;
+  const std::uint64_t every = log_between_snapshots(options.snapshot_bytes, snapshot_size);
+  if (!broker->options_.memory && broker->journal_->next_position().value - from.value >= every) {
+    // A process that does not live long enough for a snapshot would leave more to recover each time. Now nobody waits yet.
     const std::lock_guard lock{broker->mutex_};
-    broker->begin_snapshot_locked(Walk::Always);
+    broker->begin_snapshot_locked(Pace::Unresting);
   }
   return broker;
 }
@@ -211,6 +201,10 @@ void Broker::handle_locked(const engine::Input& input, Timestamp now) {
     FANFARE_ASSERT(target < targets_.size());
     targets_[target]->on_reply(reply);
   }
+  note_deadline_locked();
+}
+
+void Broker::note_deadline_locked() {
   const std::optional<Timestamp> next = engine_->next_deadline();
   const bool nearer = next && (!deadline_ || *next < *deadline_);
   deadline_ = next;
@@ -328,7 +322,7 @@ void Broker::maintain_locked() {
   }
   const std::uint64_t step = std::max<std::uint64_t>(journal_->stats().segment_bytes / 8, 64 << 10);
   upkeep_at_ = journal_->next_position() + step;
-  if (job_running_) return;  // it may still read what a trim would give up
+  if (job_running_) return;  // a snapshot in the making tells where contents lie; a trim now would be one against the one before
   // What the engine needs is told with everything it appended: contents that were written again count from their new place,
   // and until that is durable a crash leaves them at the old one.
   if (journal_->durable_end() != journal_->next_position()) return;
@@ -338,7 +332,7 @@ void Broker::maintain_locked() {
     if (const auto trimmed = journal_->trim(std::min(needed, journal_->durable_end())); !trimmed)
       log_.warn("journal.trim_failed", {{"error", journal::name_of(trimmed.error())}});
   const UpkeepStep next = decide_upkeep(shape_locked());
-  if (next.kind == UpkeepStep::Kind::Snapshot && now >= next_snapshot_) begin_snapshot_locked(Walk::IfSmall);
+  if (next.kind == UpkeepStep::Kind::Snapshot && now >= next_snapshot_) begin_snapshot_locked(Pace::Resting);
   if (next.kind == UpkeepStep::Kind::Relocate && now >= next_relocation_ && !storage_full_)
     begin_job_locked([this, before = next.before] { relocate(before); });
 }
@@ -375,7 +369,7 @@ LogShape Broker::shape_locked() const {
   shape.needed_bytes = engine_->needed_bytes();
   shape.older_bytes = stats.older_bytes;
   shape.segment_bytes = stats.segment_bytes;
-  shape.snapshot_every = options_.snapshot_bytes;
+  shape.snapshot_every = log_between_snapshots(options_.snapshot_bytes, snapshot_size_);
   return shape;
 }
 
@@ -395,91 +389,66 @@ void Broker::begin_job_locked(std::function<void()> job) {
   };
   if (options_.run_aside) options_.run_aside(std::move(whole));
   else job_thread_ = std::thread([whole = std::move(whole)] {
-    run_as(ThreadKind::Background);
+    run_as(ThreadKind::Loop);  // it sleeps often, and loops wait for the lock that it takes
     whole();
   });
 }
 
 // ---- Snapshots ----------------------------------------------------------------------------------------------------------
 
-void Broker::begin_snapshot_locked(Walk walk) {
+void Broker::begin_snapshot_locked(Pace pace) {
   if (!journal_->commit(journal::Sync::Yes)) return;  // a snapshot may only stand for what is durable; maintain() comes again
   const HoldStart hold = start_hold();
   const LogPosition position = engine_->log_end();
-  if (walk == Walk::Always || engine_->state_size() <= options_.direct_snapshot_max) {
-    std::vector<std::string> sections;
-    engine_->snapshot([&](std::string_view section) { sections.emplace_back(section); });
-    begin_job_locked([this, sections = std::move(sections), position]() mutable { write_snapshot(std::move(sections), position); });
-  } else {
-    auto reader = journal_->read_beside(snapshot_position_);
-    if (!reader) {
-      log_.warn("journal.snapshot_failed", {{"error", journal::name_of(reader.error())}});
-      next_snapshot_ = hold.clock + kAfterFailedSnapshot;
-      return;
-    }
-    // shared: a std::function is copied
-    begin_job_locked([this, log = std::shared_ptr<journal::LogReader>(std::move(*reader)), position, now = clock_.now()] {
-      auto sections = replay_aside(*log, now);
-      if (sections) return write_snapshot(std::move(*sections), position);
-      const std::lock_guard lock{mutex_};
-      next_snapshot_ = clock_.steady() + kAfterFailedSnapshot;
-    });
-  }
+  engine_->begin_snapshot();
   note_hold(hold);
+  begin_job_locked([this, position, pace] { write_snapshot(position, pace); });
 }
 
-std::optional<std::vector<std::string>> Broker::replay_aside(journal::LogReader& log, Timestamp now) {
-  engine::EngineOptions options = options_.engine;
-  options.resident_bytes_max = 0;
-  const auto failed = [&](std::string_view why) {
-    log_.error("journal.snapshot_failed", {{"error", why}});
-    return std::nullopt;
-  };
-  Courtesy courtesy;
-  std::optional<engine::Engine> aside;
-  auto latest = journal_->snapshots().latest();
-  if (!latest) return failed(journal::name_of(latest.error()));
-  if (*latest != nullptr) {
-    SectionReader sections{**latest};
-    auto loaded = engine::Engine::load(options, [&] {
-      courtesy.step();
-      return sections.next();
-    });
-    if (sections.broken() || !loaded) return failed("the snapshot before cannot be understood");
-    aside.emplace(std::move(*loaded));
-  } else {
-    aside.emplace(options, snapshot_position_);  // written by this thread only, while it runs
-  }
-  for (unsigned count = 0;; ++count) {
-    if (count % 16 == 0) courtesy.step();
-    const auto entry = log.next();
-    if (!entry) return failed(journal::name_of(entry.error()));
-    if (!*entry) break;
-    if (const auto applied = aside->replay((*entry)->record, (*entry)->position); !applied) return failed(describe(applied.error()));
-    if (closing_) return failed("the broker closes");
-  }
-  aside->start(log.end(), now);
-  std::vector<std::string> sections;
-  aside->snapshot([&](std::string_view section) {
-    courtesy.step();
-    sections.emplace_back(section);
-  });
-  return sections;
-}
-
-void Broker::write_snapshot(std::vector<std::string> sections, LogPosition position) {
+void Broker::write_snapshot(LogPosition position, Pace pace) {
+  std::string piece;
   std::uint64_t bytes = 0;
-  for (const std::string& section : sections) bytes += section.size();
-  const auto written = journal_->snapshots().write(position, source_of(std::move(sections)));
+  bool more = true;
+  const auto written = journal_->snapshots().write(position, [&]() -> std::optional<std::string_view> {
+    piece.clear();
+    while (more && piece.size() < kSnapshotPieceBytes) {
+      if (closing_ && pace != Pace::AtClose) return std::nullopt;
+      more = snapshot_slice(piece, pace);
+    }
+    bytes += piece.size();
+    return std::string_view{piece};
+  });
+  if (!written) {
+    const std::lock_guard lock{mutex_};
+    engine_->abandon_snapshot();
+    more = engine_->snapshotting();
+  }
+  while (more) more = snapshot_slice(piece, pace);
   const std::lock_guard lock{mutex_};
+  note_deadline_locked();  // what the engine kept for the snapshot may be due by now
   if (written) {
     snapshot_position_ = position;
+    snapshot_size_ = bytes;
     ++upkeep_.snapshots;
     log_.info("journal.snapshot", {{"position", position.value}, {"bytes", bytes}});
-  } else {
+  } else if (!closing_) {
     log_.warn("journal.snapshot_failed", {{"error", journal::name_of(written.error())}});
     next_snapshot_ = clock_.steady() + kAfterFailedSnapshot;
   }
+}
+
+/// False: it is complete.
+bool Broker::snapshot_slice(std::string& out, Pace pace) {
+  const Instant begin = clock_.steady();
+  bool more = false;
+  {
+    const std::lock_guard lock{mutex_};
+    const HoldStart hold = start_hold();
+    more = engine_->snapshot_slice(kSnapshotSliceBudget, [&](std::string_view section) { append_framed(out, section); });
+    note_hold(hold);
+  }
+  if (more && pace == Pace::Resting && !closing_ && !options_.run_aside) std::this_thread::sleep_for((clock_.steady() - begin) * kSliceRest);
+  return more;
 }
 
 // ---- Relocation ---------------------------------------------------------------------------------------------------------
@@ -489,7 +458,7 @@ void Broker::relocate(LogPosition before) {
   for (bool more = true; more && !closing_;) {
     const Instant begin = clock_.steady();
     more = relocate_slice(before, outputs);
-    const auto rest = (clock_.steady() - begin) * kRelocationRest;
+    const auto rest = (clock_.steady() - begin) * kSliceRest;
     if (more) std::this_thread::sleep_for(rest);
   }
 }
@@ -539,7 +508,7 @@ void Broker::close() {
     const std::lock_guard lock{mutex_};
     if (!journal_->commit(journal::Sync::Yes)) log_.error("journal.commit_failed", {{"detail", journal_->stats().last_failure}});
     snapshot = !options_.memory && !options_.run_aside && journal_->next_position().value - snapshot_position_.value >= kWorthASnapshotAtClose;
-    if (snapshot) begin_snapshot_locked(Walk::Always);  // nobody waits for the engine any more
+    if (snapshot) begin_snapshot_locked(Pace::AtClose);  // nobody waits for the engine any more
   }
   finish_upkeep();
   const std::lock_guard lock{mutex_};

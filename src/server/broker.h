@@ -6,8 +6,8 @@
 //         everything appended so far durable, whoever appended it: the first loop that comes commits for all.
 //         So does one that says «it is so already»: what it found there may have been appended a moment ago.
 // Rule 3: replies go to the ReplyTarget that their CallerId names, under the lock, perhaps on another loop's thread.
-// Rule 4: upkeep never holds the lock for as long as there are messages. A large state is not walked for its snapshot: a second engine
-//         is made from the snapshot before and the log since, as recovery does it, by a thread of its own. Relocation goes in slices.
+// Rule 4: upkeep never holds the lock for as long as there are messages: a thread of its own takes it for slices of a tenth of a
+//         millisecond, between which the engine goes on. A snapshot is the state of the moment at which it was begun.
 // Rule 5: the journal has one user at a time: whoever holds the lock. Also a read changes it. Only its snapshots() are used without.
 // Thread-safe unless said otherwise.
 #pragma once
@@ -56,8 +56,7 @@ struct CommitHistogram {
 
 struct BrokerOptions {
   engine::EngineOptions engine;
-  std::uint64_t snapshot_bytes = 256ull << 20;  ///< log written between two snapshots, at most
-  std::size_t direct_snapshot_max = 4'096;      ///< a state of more things is not walked under the lock
+  std::uint64_t snapshot_bytes = 256ull << 20;  ///< log written between two snapshots; more if a snapshot is large, see upkeep.h
   bool memory = false;                          ///< the journal is in memory: contents stay in the engine, the log is dropped
   bool relaxed = false;                         ///< replies do not wait for the disk; it follows within 100 ms
   /// Runs what a thread does otherwise (snapshots, relocation), outside the broker's lock and before close(). The
@@ -152,12 +151,16 @@ class Broker {
   [[nodiscard]] HoldStart start_hold() const;
   void note_hold(const HoldStart& start);
   void begin_job_locked(std::function<void()> job);
-  enum class Walk { IfSmall, Always };  // of the state, under the lock
-  void begin_snapshot_locked(Walk walk);
-  void write_snapshot(std::vector<std::string> sections, LogPosition position);
-  /// The sections of the state at the reader's end; nullopt if it cannot be made, and the log says why.
+  enum class Pace {
+    Resting,    // between slices, twice as long as a slice takes
+    Unresting,  // until the broker closes
+    AtClose,    // also then
+  };
+  void begin_snapshot_locked(Pace pace);
+  void write_snapshot(LogPosition position, Pace pace);
+  bool snapshot_slice(std::string& out, Pace pace);
+  void note_deadline_locked();
   void hand_in_contents(std::span<const LogPosition> wanted, Timestamp now);
-  std::optional<std::vector<std::string>> replay_aside(journal::LogReader& log, Timestamp now);
   void relocate(LogPosition before);
   bool relocate_slice(LogPosition before, engine::Outputs& outputs);
 
@@ -177,6 +180,7 @@ class Broker {
   std::uint64_t failed_deliveries_logged_ = 0;
   std::map<LogPosition, Instant> failing_reads_;  // of what replays wait for, and since when
   LogPosition snapshot_position_;
+  std::uint64_t snapshot_size_ = 0;  // in bytes; 0: there is none
   bool storage_full_ = false;
   Instant last_lazy_commit_{};
   Instant next_snapshot_{};

@@ -1,4 +1,4 @@
-// The broker's upkeep over a journal on disk: the folder stays small whatever pins it, snapshots made aside are those of the engine, and
+// The broker's upkeep over a journal on disk: the folder stays small whatever pins it, snapshots are those of the engine, and
 // nobody waits for either. FANFARE_BROKER_MESSAGES makes the last test larger.
 #include "server/broker.h"
 
@@ -386,9 +386,8 @@ TEST(BrokerUpkeep, ALogOfLiveMessagesIsNotMovedAgainAndAgain) {
   EXPECT_LE(it.on_disk(), 2 * kSegment + 64 * 1024);
 }
 
-TEST(BrokerUpkeep, ASnapshotMadeAsideIsTheStateItself) {
+TEST(BrokerUpkeep, ASnapshotIsTheStateItself) {
   BrokerOptions options;
-  options.direct_snapshot_max = 0;
   options.snapshot_bytes = 100 << 10;
   Harness it(options);
   it.create("jobs");
@@ -448,7 +447,6 @@ std::string live_on_a_dying_disk(std::uint64_t seed, bool pretend_to_sync, std::
   Rng rng(seed + 77);
   BrokerOptions options;
   options.snapshot_bytes = 24 << 10;
-  options.direct_snapshot_max = seed % 2 == 0 ? 4096 : 0;
   Harness it(options, false, &files, 16 << 10);
   std::set<std::string> promised;
   std::set<std::string> in_doubt;  // sent or deleted, and not acknowledged when the power went
@@ -528,7 +526,6 @@ TEST(BrokerPowerCut, TheCheckFindsTheLossesOfADiskThatDoesNotSync) {
 TEST(BrokerUpkeep, AProcessThatDiesSoonDoesNotLeaveMoreAndMoreToRecover) {
   BrokerOptions options;
   options.snapshot_bytes = 200 << 10;
-  options.direct_snapshot_max = 0;
   Harness it(options);
   it.create("jobs");
   std::uint64_t number = 0;

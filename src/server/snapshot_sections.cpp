@@ -8,6 +8,11 @@
 
 namespace fanfare::server {
 
+void append_framed(std::string& out, std::string_view section) {
+  append_le(out, static_cast<std::uint64_t>(section.size()));
+  out.append(section);
+}
+
 journal::SnapshotSource source_of(std::vector<std::string> sections) {
   struct State {
     std::vector<std::string> sections;
@@ -20,8 +25,7 @@ journal::SnapshotSource source_of(std::vector<std::string> sections) {
     if (state->next == state->sections.size()) return std::string_view{};
     std::string& section = state->sections[state->next++];
     state->framed.clear();
-    append_le(state->framed, static_cast<std::uint64_t>(section.size()));
-    state->framed.append(section);
+    append_framed(state->framed, section);
     std::string().swap(section);  // the whole is large; it is not needed twice
     return std::string_view{state->framed};
   };

@@ -5,11 +5,14 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "journal/journal.h"
 
 namespace fanfare::server {
+
+void append_framed(std::string& out, std::string_view section);
 
 /// Hands out the sections of a snapshot that was taken before.
 journal::SnapshotSource source_of(std::vector<std::string> sections);

@@ -3,7 +3,9 @@
 // Rule 1: segment files take at most twice what messages need and two segments. The log is only ever given up from its front, as far
 //         as the newest snapshot reaches and no message needs it; so a snapshot comes first where that frees something, and
 //         relocation of the oldest contents where they are in the way.
-// Rule 2: recovery replays at most `snapshot_every` bytes of log, and what is written while a snapshot is made.
+// Rule 2: recovery replays at most `snapshot_every` bytes of log, and what is written while a snapshot is made. That grows with the
+//         snapshot (log_between_snapshots), so that a byte of log costs the same with many messages as with few, and replaying takes
+//         about as long as reading the snapshot.
 // Rule 3: each round frees at least an eighth of the log, so that a snapshot's cost is spread over what it frees.
 // Pure.
 #pragma once
@@ -34,6 +36,11 @@ struct UpkeepStep {
   LogPosition before{};  ///< Relocate: contents that lie below
   friend bool operator==(const UpkeepStep&, const UpkeepStep&) = default;
 };
+
+/// How much log is written between two snapshots: as configured, or four times the last one's size if that is more.
+inline std::uint64_t log_between_snapshots(std::uint64_t configured, std::uint64_t last_snapshot_bytes) {
+  return std::max(configured, 4 * last_snapshot_bytes);
+}
 
 /// For a log that has just been trimmed as far as it could be.
 inline UpkeepStep decide_upkeep(const LogShape& log) {

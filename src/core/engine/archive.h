@@ -9,6 +9,7 @@
 
 #include <cstdint>
 #include <cstring>
+#include <limits>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -121,6 +122,32 @@ class Reader {
     if (!is_plausible_time(ms)) return fail();
     value = timestamp_from_unix_ms(ms);
   }
+  /// A number in groups of 7 bits; zero and not ok() if it does not fit.
+  template <class T>
+  T packed() {
+    std::uint64_t value = 0;
+    for (unsigned shift = 0;; shift += 7) {
+      const auto byte = bytes_.take<std::uint8_t>();
+      const std::uint64_t bits = byte & 0x7f;
+      if (shift == 63 && bits > 1) {
+        fail();
+        return 0;
+      }
+      value |= bits << shift;
+      if ((byte & 0x80) == 0) break;
+      if (shift == 63) {
+        fail();
+        return 0;
+      }
+    }
+    if (value > std::numeric_limits<T>::max()) {
+      fail();
+      return 0;
+    }
+    return static_cast<T>(value);
+  }
+  /// A view into what is read.
+  std::string_view bytes(std::size_t count) { return bytes_.take_bytes(count); }
   void operator()(Uuid& value) {
     const std::string_view raw = bytes_.take_bytes(16);
     if (raw.size() == 16) std::memcpy(value.bytes.data(), raw.data(), 16);

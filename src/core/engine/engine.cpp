@@ -1,6 +1,7 @@
 #include "core/engine/engine.h"
 
 #include <algorithm>
+#include <limits>
 
 #include "base/assert.h"
 #include "core/engine/engine_core.h"
@@ -40,7 +41,16 @@ Result<Success, ReplayError> Engine::replay(std::string_view record, LogPosition
 }
 void Engine::start(LogPosition log_end, Timestamp now) { core_->start(log_end, now); }
 LogPosition Engine::log_end() const { return core_->log_end(); }
-void Engine::snapshot(const std::function<void(std::string_view)>& write) const { core_->snapshot(write); }
+void Engine::begin_snapshot() { core_->begin_snapshot(); }
+bool Engine::snapshot_slice(std::size_t budget, const std::function<void(std::string_view)>& write) {
+  return core_->snapshot_slice(budget, write);
+}
+void Engine::abandon_snapshot() { core_->abandon_snapshot(); }
+bool Engine::snapshotting() const { return core_->snapshotting(); }
+void Engine::snapshot(const std::function<void(std::string_view)>& write) {
+  begin_snapshot();
+  while (snapshot_slice(std::numeric_limits<std::size_t>::max(), write)) {}
+}
 Result<Engine, ReplayError> Engine::load(const EngineOptions& options,
                                          const std::function<std::optional<std::string>()>& next) {
   auto core = std::make_unique<EngineCore>(options, LogPosition{});
@@ -55,7 +65,6 @@ bool Engine::relocate(LogPosition before, std::uint64_t budget_bytes,
 }
 std::uint64_t Engine::needed_bytes() const { return core_->needed_bytes(); }
 std::size_t Engine::message_count() const { return core_->message_count(); }
-std::size_t Engine::state_size() const { return core_->state_size(); }
 void Engine::visit_messages(const std::function<void(const MessagePlace&)>& visit) const { core_->visit_messages(visit); }
 void Engine::visit_metrics(MetricsVisitor& visitor) const { core_->visit_metrics(visitor); }
 void Engine::forget_size_ranges() { core_->forget_size_ranges(); }
@@ -152,7 +161,7 @@ void EngineCore::run(const WaiterGone& gone) {
 }
 
 std::optional<Timestamp> EngineCore::next_deadline() const {
-  if (!garbage_.empty() || !archive_garbage_.empty()) return now_;
+  if ((!garbage_.empty() || !archive_garbage_.empty()) && saving_ == nullptr) return now_;
   std::optional<Timestamp> next;
   if (!due_.empty()) next = due_.begin()->first;
   if (!moves_due_.empty()) next = std::min(next.value_or(Timestamp::max()), moves_due_.begin()->first);
@@ -284,6 +293,7 @@ bool EngineCore::refused_by_storage(const Caller& caller) {
 // ---- Time and waiters ---------------------------------------------------------------------------------------------------
 
 void EngineCore::bring_up_to_date(QueueState& queue) {
+  will_change(queue);
   queue.messages.advance(now_, queue.settings.retention_period, kAdvanceBudget, removed_);
   release_expired(queue);
   if (!queue.waiters.empty()) note_arrival(queue);
@@ -361,14 +371,19 @@ void EngineCore::release(const queue::Entry& entry) {
 }
 
 void EngineCore::forget_if_unused(SubscriptionState& subscription) {
-  if (subscription.deleted && subscription.references == 0) subscriptions_[subscription.id.number].reset();
+  if (!subscription.deleted || subscription.references > 0) return;
+  will_change(subscription);
+  subscriptions_[subscription.id.number].reset();
 }
 
 void EngineCore::forget_if_unused(QueueState& queue) {
-  if (queue.deleted && queue.references == 0) queues_[queue.id.number].reset();
+  if (!queue.deleted || queue.references > 0) return;
+  will_change(queue);
+  queues_[queue.id.number].reset();
 }
 
 void EngineCore::collect_garbage(std::size_t budget) {
+  if (saving_ != nullptr) return;  // some of it may have to be written
   for (; budget > 0 && !archive_garbage_.empty(); --budget) {
     TopicArchive::Messages& messages = archive_garbage_.front();
     payloads_.release(messages.front().payload);

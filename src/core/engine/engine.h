@@ -206,10 +206,20 @@ class Engine {
   /// The newest time that it was told, by handle(), a record or a snapshot. Nobody's clock may show less from then on.
   [[nodiscard]] Timestamp latest() const;
 
-  /// Writes the state in sections of at most about 1 MiB; contents of messages stay in the journal. What was written is
-  /// the state after all records before log_end().
-  void snapshot(const std::function<void(std::string_view section)>& write) const;
-  /// An engine from what snapshot() wrote. `next` gives one section after another, nullopt at the end. Records from the
+  /// Begins a snapshot of the state as it is now, after all records before log_end(): O(1), but for the names that are reserved.
+  /// The snapshot before it has ended.
+  void begin_snapshot();
+  /// Writes more of it, in sections of at most about 64 KiB (a queue or topic with long settings may take more); contents of
+  /// messages stay in the journal. handle() may be called between slices and does not change what is written; relocate() may not.
+  /// An entry costs 1 of `budget` and some tens of nanoseconds. Returns whether there is more to do: the last slices, which clean
+  /// up, write nothing.
+  bool snapshot_slice(std::size_t budget, const std::function<void(std::string_view section)>& write);
+  /// Nobody wants it any more: only slices that clean up are left. Nothing if none is being made.
+  void abandon_snapshot();
+  [[nodiscard]] bool snapshotting() const;
+  /// All of it in one call.
+  void snapshot(const std::function<void(std::string_view section)>& write);
+  /// An engine from what a snapshot wrote, be it one of an older version. `next` gives one section after another, nullopt at the end. Records from the
   /// snapshot's log end on are to be replayed.
   static Result<Engine, ReplayError> load(const EngineOptions& options,
                                           const std::function<std::optional<std::string>()>& next);
@@ -228,8 +238,6 @@ class Engine {
   [[nodiscard]] std::uint64_t needed_bytes() const;
   /// Messages on all queues; a publication that reached three queues counts three times.
   [[nodiscard]] std::size_t message_count() const;
-  /// How many things a snapshot writes down, about; a thousand of them take about a tenth of a millisecond.
-  [[nodiscard]] std::size_t state_size() const;
   /// Every message and where its content lies, by queue and age, and then what topics archive; for tools. Takes as long as there are messages.
   void visit_messages(const std::function<void(const MessagePlace&)>& visit) const;
 

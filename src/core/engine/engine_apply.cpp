@@ -36,7 +36,7 @@ message::DeduplicationWindow::Key EngineCore::deduplication_key(const TopicState
 
 void EngineCore::apply(const SentEvent& event, std::string_view group,
                        const std::optional<message::DeduplicationWindow::Key>& deduplication, std::uint32_t payload) {
-  QueueState& queue = *queue_by_number(event.queue);
+  QueueState& queue = changing_queue(event.queue);
   queue::Arrived arrived{.id = event.id,
                          .sequence = {event.sequence},
                          .sent_at = now_,
@@ -52,6 +52,7 @@ void EngineCore::apply(const PublishedEvent& event, const ContentKeys& keys, con
                        std::uint32_t payload) {
   TopicState& topic = *topics_[event.topic];
   if (topic.settings.fifo) {
+    will_change(topic);
     topic.deduplication.forget_old(now_);
     topic.deduplication.insert(deduplication_key(topic, keys), {publication.id, publication.sequence_number, now_});
     topic.next_sequence = {publication.sequence_number + 1};
@@ -61,7 +62,7 @@ void EngineCore::apply(const PublishedEvent& event, const ContentKeys& keys, con
     }
   }
   for (const PublishedEvent::Delivery& delivery : event.deliveries) {
-    QueueState& queue = *queue_by_number(delivery.queue);
+    QueueState& queue = changing_queue(delivery.queue);
     if (may_be_due(queue)) bring_up_to_date(queue);
     if (delivery.enveloped) ++subscription_by_number(delivery.subscription)->references;
     queue::Arrived arrived{.id = MessageId{publication.id.derived(delivery.subscription)},
@@ -83,13 +84,13 @@ void EngineCore::apply(const PublishedEvent& event, const ContentKeys& keys, con
 }
 
 void EngineCore::apply(const ReceivedEvent& event) {
-  queue::Queue& messages = queue_by_number(event.queue)->messages;
+  queue::Queue& messages = changing_queue(event.queue).messages;
   for (const std::uint64_t sequence : event.sequences)
     if (messages.find({sequence}) != nullptr) messages.apply(queue::Leased{{sequence}, event.epoch, now_, event.until});
 }
 
 void EngineCore::apply(const DeletedEvent& event) {
-  QueueState& queue = *queue_by_number(event.queue);
+  QueueState& queue = changing_queue(event.queue);
   for (const std::uint64_t sequence : event.sequences) {
     if (queue.messages.find({sequence}) == nullptr) continue;  // a batch may name one message twice
     release(queue.messages.apply(queue::Removed{{sequence}}));
@@ -98,14 +99,14 @@ void EngineCore::apply(const DeletedEvent& event) {
 }
 
 void EngineCore::apply(const VisibilityChangedEvent& event) {
-  queue::Queue& messages = queue_by_number(event.queue)->messages;
+  queue::Queue& messages = changing_queue(event.queue).messages;
   for (const auto& [sequence, until] : event.changes)
     if (messages.find({sequence}) != nullptr) messages.apply(queue::VisibilityChanged{{sequence}, now_, until});
 }
 
 void EngineCore::apply(const DeadLetteredEvent& event) {
-  QueueState& from = *queue_by_number(event.queue);
-  QueueState& to = *queue_by_number(event.to_queue);
+  QueueState& from = changing_queue(event.queue);
+  QueueState& to = changing_queue(event.to_queue);
   if (from.messages.find({event.sequence}) == nullptr) return;
   // The group may go with its last message.
   const std::string group{from.messages.group_of(*from.messages.find({event.sequence}))};
@@ -134,8 +135,8 @@ void EngineCore::apply(const DeadLetteredEvent& event) {
 }
 
 void EngineCore::apply(const MessageMovedEvent& event) {
-  QueueState& from = *queue_by_number(event.queue);
-  QueueState& to = *queue_by_number(event.to_queue);
+  QueueState& from = changing_queue(event.queue);
+  QueueState& to = changing_queue(event.to_queue);
   if (MoveTask* task = from.running_move()) count_moved(*task, now_);
   if (from.messages.find({event.sequence}) == nullptr) return;
   const std::string group{from.messages.group_of(*from.messages.find({event.sequence}))};
@@ -157,7 +158,7 @@ void EngineCore::apply(const MessageMovedEvent& event) {
 
 void EngineCore::apply(const MoveTaskStartedEvent& event) {
   constexpr std::size_t kTasksKept = 10;
-  std::vector<MoveTask>& tasks = queue_by_number(event.queue)->move_tasks;
+  std::vector<MoveTask>& tasks = changing_queue(event.queue).move_tasks;
   if (tasks.size() == kTasksKept) tasks.erase(tasks.begin());
   MoveTask& task = tasks.emplace_back();
   task.id = event.task;
@@ -168,19 +169,20 @@ void EngineCore::apply(const MoveTaskStartedEvent& event) {
 }
 
 void EngineCore::apply(const MoveTaskEndedEvent& event) {
-  MoveTask* task = queue_by_number(event.queue)->running_move();
+  MoveTask* task = changing_queue(event.queue).running_move();
   if (task == nullptr) return;
   task->status = event.status;
   task->failure = event.failure;
 }
 
 void EngineCore::apply(const UndeliveredEvent& event) {
-  queue::Queue& messages = queue_by_number(event.queue)->messages;
+  queue::Queue& messages = changing_queue(event.queue).messages;
   for (const std::uint64_t sequence : event.sequences)
     if (messages.find({sequence}) != nullptr) messages.apply(queue::Undelivered{{sequence}});
 }
 
 void EngineCore::apply(const RelocatedEvent& event, LogPosition position) {
+  FANFARE_ASSERT(saving_ == nullptr, "a snapshot tells where contents lay at its begin");
   const queue::Entry* entry = queue_by_number(event.queue)->messages.find({event.sequence});
   if (entry != nullptr) payloads_.move(entry->payload, position);
 }
@@ -219,13 +221,13 @@ void EngineCore::apply(const QueueCreatedEvent& event) {
 }
 
 void EngineCore::apply(const QueueChangedEvent& event) {
-  QueueState& queue = *queue_by_number(event.queue);
+  QueueState& queue = changing_queue(event.queue);
   set_settings(queue, event.settings);
   queue.changed_at = now_;
 }
 
 void EngineCore::apply(const QueueDeletedEvent& event) {
-  QueueState& queue = *queue_by_number(event.queue);
+  QueueState& queue = changing_queue(event.queue);
   queues_by_key_.erase(queue.key.view());
   queue_names_.erase(queue.key.view());
   if (queue.registered) due_.erase({*queue.registered, queue.id.number});
@@ -236,20 +238,20 @@ void EngineCore::apply(const QueueDeletedEvent& event) {
   deleted_queues_.insert_or_assign(queue.key, now_);
   queue.deleted = true;
   queue.attempts = {};
-  garbage_.push_back(std::exchange(queue.messages, queue::Queue{}));
+  discard_messages(queue, queue::Queue{});
   forget_if_unused(queue);
 }
 
 void EngineCore::apply(const QueuePurgedEvent& event) {
-  QueueState& queue = *queue_by_number(event.queue);
+  QueueState& queue = changing_queue(event.queue);
   const SequenceNumber next = queue.messages.next_sequence();
-  garbage_.push_back(std::exchange(queue.messages, queue::Queue{next, queue.settings.fifo}));
+  discard_messages(queue, queue::Queue{next, queue.settings.fifo});
   queue.messages.set_delay(queue.settings.delivery_delay);
   queue.purged_at = now_;
 }
 
 void EngineCore::apply(const QueueTaggedEvent& event) {
-  queue_by_number(event.queue)->tags = {event.tags.begin(), event.tags.end()};
+  changing_queue(event.queue).tags = {event.tags.begin(), event.tags.end()};
 }
 
 // ---- Topics and subscriptions -------------------------------------------------------------------------------------------
@@ -283,14 +285,15 @@ void EngineCore::apply(const TopicCreatedEvent& event) {
   topic.tags = {event.tags.begin(), event.tags.end()};
 }
 
-void EngineCore::apply(const TopicChangedEvent& event) { set_settings(*topics_[event.topic], event.settings); }
+void EngineCore::apply(const TopicChangedEvent& event) { set_settings(changing_topic(event.topic), event.settings); }
 
 void EngineCore::apply(const TopicDeletedEvent& event) {
-  TopicState& topic = *topics_[event.topic];
+  TopicState& topic = changing_topic(event.topic);
   ++outbound_generation_;
   std::vector<SubscriptionState*> subscriptions = topic.subscriptions;
   subscriptions.insert(subscriptions.end(), topic.leaving.begin(), topic.leaving.end());
   for (SubscriptionState* subscription : subscriptions) {
+    will_change(*subscription);
     forget_pending(*subscription);
     forget_replay(*subscription);
     forget_names(*subscription);
@@ -301,11 +304,15 @@ void EngineCore::apply(const TopicDeletedEvent& event) {
   note_archive(topic);
   topics_by_key_.erase(topic.key.view());
   topic_names_.erase(topic.key.view());
+  if (saving_ != nullptr) {
+    if (const auto window = saving_->windows.find(event.topic); window != saving_->windows.end())
+      window->second.ids = &saving_->orphans.emplace_back(std::move(topic.deduplication));
+  }
   topics_[event.topic].reset();
 }
 
 void EngineCore::apply(const TopicTaggedEvent& event) {
-  topics_[event.topic]->tags = {event.tags.begin(), event.tags.end()};
+  changing_topic(event.topic).tags = {event.tags.begin(), event.tags.end()};
 }
 
 SubscriptionState& EngineCore::insert_subscription(std::unique_ptr<SubscriptionState> subscription) {
@@ -389,13 +396,15 @@ void EngineCore::apply(const SubscriptionCreatedEvent& event) {
 
 void EngineCore::apply(const SubscriptionChangedEvent& event) {
   SubscriptionState& subscription = *subscription_by_number(event.subscription);
+  will_change(subscription);
   set_settings(subscription, event.settings);
   if (subscription.replay && event.settings.replay_policy.empty()) stop_replay(subscription, ReplayStatus::Stopped);
 }
 
 void EngineCore::apply(const SubscriptionDeletedEvent& event) {
   SubscriptionState& subscription = *subscription_by_number(event.subscription);
-  TopicState& topic = *topics_[subscription.topic.number];
+  will_change(subscription);
+  TopicState& topic = changing_topic(subscription.topic.number);
   take_out_of_index(subscription);
   forget_replay(subscription);
   note_archive(topic);
@@ -411,6 +420,7 @@ void EngineCore::apply(const SubscriptionDeletedEvent& event) {
 
 void EngineCore::apply(const SubscriptionConfirmedEvent& event) {
   SubscriptionState& subscription = *subscription_by_number(event.subscription);
+  will_change(subscription);
   forget_pending(subscription);
   subscription.token.clear();
   subscription.authenticated = event.authenticated;
@@ -567,7 +577,7 @@ bool EngineCore::replay_event(const DecodedRecord& record, LogPosition position)
         } else {
           // All others are about one queue.
           if (!queue_of(event.queue)) return false;
-          QueueState& queue = *queue_by_number(event.queue);
+          QueueState& queue = changing_queue(event.queue);
           bring_up_to_date(queue);
           if constexpr (std::is_same_v<E, SentEvent>) {
             if (record.content.empty() || event.sequence < queue.messages.next_sequence().value) return false;
@@ -617,6 +627,7 @@ Result<Success, ReplayError> EngineCore::replay(std::string_view record, LogPosi
 }
 
 void EngineCore::start(LogPosition log_end, Timestamp now) {
+  FANFARE_ASSERT(saving_ == nullptr);
   log_end_ = log_end;
   // What had expired when the log ended has gone already.
   while (!due_.empty() && due_.begin()->first <= now_) advance_due();

@@ -8,7 +8,8 @@
 //   engine_publish.cpp   publish: filter, permission, delivery to queues
 //   engine_archive.cpp   archives of FIFO topics and their replay
 //   engine_outbound.cpp  subscriptions whose messages leave the process; the directory
-//   engine_snapshot.cpp  snapshot, load, relocation, debug_state
+//   engine_snapshot.cpp  snapshots in slices; engine_load.cpp reads them
+//   engine_state.cpp     relocation, debug_state
 #pragma once
 
 #include <deque>
@@ -26,8 +27,10 @@
 #include <vector>
 
 #include "core/engine/engine.h"
+#include "core/engine/entries_section.h"
 #include "core/engine/payloads.h"
 #include "core/engine/records.h"
+#include "core/engine/saving.h"
 #include "core/engine/state.h"
 
 namespace fanfare::engine {
@@ -46,14 +49,16 @@ class EngineCore {
   Result<Success, ReplayError> replay(std::string_view record, LogPosition position);
   void start(LogPosition log_end, Timestamp now);
   [[nodiscard]] LogPosition log_end() const { return log_end_; }
-  void snapshot(const std::function<void(std::string_view)>& write) const;
+  void begin_snapshot();
+  bool snapshot_slice(std::size_t budget, const std::function<void(std::string_view)>& write);
+  void abandon_snapshot();
+  [[nodiscard]] bool snapshotting() const { return saving_ != nullptr; }
   Result<Success, ReplayError> load(const std::function<std::optional<std::string>()>& next);
   [[nodiscard]] std::optional<LogPosition> oldest_needed_position() const { return payloads_.oldest_position(); }
   bool relocate(LogPosition before, std::uint64_t budget_bytes,
                 const std::function<std::optional<std::string>(LogPosition)>& read, Outputs& outputs);
   [[nodiscard]] std::uint64_t needed_bytes() const { return payloads_.needed_bytes(); }
   [[nodiscard]] std::size_t message_count() const;
-  [[nodiscard]] std::size_t state_size() const;
   void visit_messages(const std::function<void(const MessagePlace&)>& visit) const;
   void visit_metrics(MetricsVisitor& visitor) const;
   void forget_size_ranges();
@@ -331,15 +336,35 @@ class EngineCore {
   void set_settings(QueueState& queue, const queue::QueueSettings& settings);
   void set_settings(TopicState& topic, const topic::TopicSettings& settings);
   void set_settings(SubscriptionState& subscription, const topic::SubscriptionSettings& settings);
-  /// What a snapshot's sections say for those behind them.
-  struct Loading {
-    std::vector<std::uint32_t> payloads;  ///< by number; each holds a reference of ours until the end
-    std::map<std::pair<std::uint32_t, std::uint32_t>, std::string> groups;  ///< by queue and number
-    std::vector<std::pair<std::uint32_t, std::uint32_t>> noisy;             ///< queue and number
-    bool ended = false;
-  };
+  struct Loading;
   bool load_section(std::string_view section, Loading& loading);
   void relocate_archived(TopicState& topic, const ArchivedMessage& message, std::string_view content);
+  [[nodiscard]] bool is_in_log(LogPosition position) const;
+  std::optional<std::uint32_t> load_content(const ContentPlace& content, Loading& loading);
+  template <class Content>
+  bool restore_entry(QueueState& queue, queue::Entry& entry, std::uint64_t rank, std::string_view group, SequenceNumber& last, Content&& content);
+
+  // ---- Snapshots: whoever changes something durable says so first, see saving.h
+  void will_change(QueueState& queue);
+  void will_change(TopicState& topic);
+  void will_change(SubscriptionState& subscription);
+  /// The queue, which is about to change; it exists.
+  QueueState& changing_queue(std::uint32_t number) {
+    QueueState& queue = *queues_[number];
+    will_change(queue);
+    return queue;
+  }
+  TopicState& changing_topic(std::uint32_t number) {
+    TopicState& topic = *topics_[number];
+    will_change(topic);
+    return topic;
+  }
+  /// Its messages become garbage, and `fresh` takes their place.
+  void discard_messages(QueueState& queue, queue::Queue fresh);
+  std::size_t save_numbered(Saving::Numbered& things, const std::function<void(std::uint32_t)>& keep,
+                            const std::function<void(std::string_view)>& write);
+  std::size_t save_step(std::size_t budget, const std::function<void(std::string_view)>& write);
+  std::size_t save_messages(std::size_t budget, const std::function<void(std::string_view)>& write);
   void relocate_content(QueueState& queue, const queue::Entry& entry, std::string_view content);
 
   // Constant after construction.
@@ -406,6 +431,7 @@ class EngineCore {
     bool moved_any = false;  ///< since it was at the start
   };
   RelocationCursor relocation_;
+  std::unique_ptr<Saving> saving_;  ///< null: no snapshot is made
 };
 
 }  // namespace fanfare::engine

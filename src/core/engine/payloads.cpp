@@ -21,7 +21,8 @@ std::uint32_t PayloadStore::add(LogPosition position, std::string_view content, 
                                 std::uint32_t references) {
   FANFARE_ASSERT(references > 0);
   const std::uint32_t index = payloads_.allocate();
-  payloads_[index] = {position, nullptr, content_bytes, references};
+  payloads_[index] = {position, nullptr, content_bytes, references, references > 1};
+  references_ += references;
   count(position, 1);
   content_bytes_ += content_bytes;
   if (!content.empty()) make_resident(index, content);
@@ -31,11 +32,26 @@ std::uint32_t PayloadStore::add(LogPosition position, std::string_view content, 
 void PayloadStore::release(std::uint32_t index) {
   Payload& payload = payloads_[index];
   FANFARE_ASSERT(payload.references > 0);
-  if (--payload.references > 0) return;
+  --references_;
+  if (--payload.references > 0) {
+    if (!holding_ && payload.references == 1) payload.shared = 0;
+    return;
+  }
   if (payload.resident != nullptr) evict(payload.resident);
   count(payload.position, -1);
   content_bytes_ -= payload.bytes;
-  payloads_.free(index);
+  if (holding_) held_.push_back(index);
+  else payloads_.free(index);
+}
+
+bool PayloadStore::let_go(std::size_t budget) {
+  holding_ = false;
+  for (; budget > 0 && !held_.empty(); --budget) {
+    payloads_.free(held_.back());
+    held_.pop_back();
+  }
+  if (held_.empty()) std::vector<std::uint32_t>().swap(held_);
+  return !held_.empty();
 }
 
 std::string_view PayloadStore::content(std::uint32_t index) const {
@@ -73,13 +89,22 @@ void PayloadStore::free_condemned() {
 }
 
 std::optional<LogPosition> PayloadStore::oldest_position() const {
-  if (payloads_.size() == 0) return std::nullopt;
+  if (size() == 0) return std::nullopt;
   return LogPosition{first_region_ * kRegionBytes};
 }
 
+std::uint64_t PayloadStore::resident_limit() const {
+  if (resident_bytes_max_ == ~std::uint64_t{0}) return resident_bytes_max_;
+  const std::uint64_t index = references_ * kEntryBytes + payloads_.size() * kPayloadBytes;
+  if (index <= kIndexForFree) return resident_bytes_max_;
+  const std::uint64_t most_less = resident_bytes_max_ - resident_bytes_max_ / 8;
+  return resident_bytes_max_ - std::min((index - kIndexForFree) / 4, most_less);
+}
+
 void PayloadStore::make_resident(std::uint32_t index, std::string_view content) {
-  if (content.size() > resident_bytes_max_) return;
-  while (resident_bytes_ + content.size() > resident_bytes_max_) evict(oldest_);
+  const std::uint64_t limit = resident_limit();
+  if (content.size() > limit) return;
+  while (resident_bytes_ + content.size() > limit) evict(oldest_);
   void* memory = ::operator new(sizeof(Resident) + content.size());
   auto* resident = new (memory) Resident{newest_, nullptr, index, static_cast<std::uint32_t>(content.size())};
   std::memcpy(resident->data(), content.data(), content.size());

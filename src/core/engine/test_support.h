@@ -242,6 +242,9 @@ class EngineFixture {
     return call<Published>(Publish{topic_key(topic), publication(body, attributes)});
   }
 
+  /// For an engine that was put in: where its log ends.
+  void expect_log_end(LogPosition end) { log_end_expected_ = end; }
+
   /// An engine that replayed this one's log.
   [[nodiscard]] EngineFixture replayed(std::uint32_t epoch) const {
     EngineOptions options = options_;

@@ -60,6 +60,7 @@ bool DeduplicationWindow::forget_old(Timestamp now, std::size_t budget) {
     numbers_.erase(hash_of(known_.front().key), first_);  // unless its key was accepted again
     known_.pop_front();
     ++first_;
+    ++forgotten_;
   }
   return false;
 }

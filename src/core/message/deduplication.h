@@ -6,6 +6,7 @@
 //         with a probability of less than one in 10^20 for a million of them.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <deque>
 #include <optional>
@@ -48,6 +49,18 @@ class DeduplicationWindow {
   /// Ids that are kept, the old ones that are not forgotten yet included.
   [[nodiscard]] std::size_t size() const { return known_.size(); }
 
+  /// One more than the number of the newest id; they are numbered by their acceptance.
+  [[nodiscard]] std::uint64_t end() const { return forgotten_ + known_.size(); }
+  /// Calls visit(key, accepted) for what is known at `now` of the ids from number `from` to below `below`, for a snapshot in slices: looks
+  /// at up to `budget` of them. Returns the number to go on with; what was forgotten meanwhile was too old to be told.
+  template <class Visit>
+  std::uint64_t for_some(std::uint64_t from, std::uint64_t below, std::size_t budget, Timestamp now, Visit&& visit) const {
+    for (from = std::max(from, forgotten_); from < below && budget > 0; ++from, --budget) {
+      const Known& one = known_[static_cast<std::size_t>(from - forgotten_)];
+      if (is_known(one.accepted.at, now)) visit(one.key, one.accepted);
+    }
+    return from;
+  }
   /// Calls visit(key, accepted) for what is known at `now`, in the order in which it was accepted. `now` is not
   /// before the newest: then one whose id came again, which it could when it was five minutes old, is not known.
   template <class Visit>
@@ -74,6 +87,7 @@ class DeduplicationWindow {
   std::deque<Known> known_;  // in the order of acceptance; also those whose key was accepted again since
   std::uint32_t first_ = 0;  // number of the first
   NumberTable numbers_;      // of the last one of each key
+  std::uint64_t forgotten_ = 0;  // how many left the front
 };
 
 }  // namespace fanfare::message

@@ -313,8 +313,23 @@ void Queue::append_delayed(std::uint32_t slot) {
   delayed_.append(entries_, slot);
 }
 
+void Queue::begin_saving() {
+  saving_ = std::make_unique<Saving>();
+  saving_->below = next_;
+}
+
+// All that changes or removes an entry begins with leave_state().
+void Queue::keep(std::uint32_t slot) {
+  const Entry& entry = entries_[slot];
+  if (entry.sequence < saving_->from || entry.sequence >= saving_->below) return;
+  const auto place = saving_->kept.lower_bound(entry.sequence.value);
+  if (place != saving_->kept.end() && place->first == entry.sequence.value) return;
+  saving_->kept.emplace_hint(place, entry.sequence.value, Saving::Kept{entry, rank_of(entry), std::string{group_of(entry)}});
+}
+
 // Takes the slot out of the list or heap and the count of its state.
 void Queue::leave_state(std::uint32_t slot) {
+  if (saving_ != nullptr) keep(slot);
   const Entry& entry = entries_[slot];
   switch (entry.state) {
     case EntryState::Ready:

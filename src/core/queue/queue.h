@@ -8,13 +8,18 @@
 //         times and not deleted goes to the back, so that one that always fails cannot starve the others. [SQS metrics]
 //         Message groups share a standard queue fairly, see tenants.h. A FIFO queue's order is that of its groups, see fifo_groups.h. Its delay is the queue's alone, so what is delayed
 //         is a row in the order of arrival: no message passes a delayed one of its group. [SQS delay queues]
+// Rule 6: begin_saving() fixes the entries as they are; save() gives them out in slices, whatever has changed since. An entry that is
+//         about to change or to leave, and was not given out yet, is copied first: what that costs follows the changes, not the size.
 // Rule 5: a lease or a delay that ends at t has ended at t, not after it.
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <optional>
+#include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "base/ids.h"
@@ -177,6 +182,19 @@ class Queue {
   }
   /// The delay of all messages of a FIFO queue, those that are delayed now included. [SQS delay queues]
   void set_delay(DeliveryDelay delay) { fifo_delay_ = delay.value(); }
+  /// Calls visit(name) for each noisy group, in no particular order.
+  template <class Visit>
+  void for_each_noisy_group(Visit&& visit) const {
+    if (tenants_ != nullptr) tenants_->for_each_noisy([&](std::uint32_t group) { visit(names_.name_of(group)); });
+  }
+
+  /// From now on save() gives the entries as they are now, until end_saving(). O(1).
+  void begin_saving();
+  /// Calls visit(entry, rank, group) for up to `budget` of them, in the order of the sequence numbers, from where the call before
+  /// stopped; rank and group are for restore(). Returns whether there may be more.
+  template <class Visit>
+  bool save(std::size_t budget, Visit&& visit);
+  void end_saving() { saving_.reset(); }
   /// The rank by which a Returned message is taken; for debug output and snapshots.
   [[nodiscard]] std::uint64_t rank_of(const Entry& entry) const;
   /// Puts an entry from a snapshot back; in the order of the sequence numbers. `rank` and `group` as rank_of and group_of
@@ -189,6 +207,18 @@ class Queue {
   }
 
  private:
+  /// Of begin_saving(): what was not given out yet, and what it was when it had to change.
+  struct Saving {
+    struct Kept {
+      Entry entry;
+      std::uint64_t rank;
+      std::string group;
+    };
+    SequenceNumber from{0};
+    SequenceNumber below;  // what arrives later is no part of it
+    std::map<std::uint64_t, Kept> kept;
+  };
+  void keep(std::uint32_t slot);
   void make_visible(std::uint32_t slot);
   void hide(std::uint32_t slot, EntryState state, Timestamp until);
   void leave_state(std::uint32_t slot);
@@ -242,6 +272,37 @@ class Queue {
   Row delayed_;
   seconds fifo_delay_{0};
   message::DeduplicationWindow deduplication_;
+
+  std::unique_ptr<Saving> saving_;  // null: nobody saves
 };
+
+template <class Visit>
+bool Queue::save(std::size_t budget, Visit&& visit) {
+  if (saving_ == nullptr) return false;
+  Saving& saving = *saving_;
+  const auto give_kept = [&] {
+    const auto first = saving.kept.begin();
+    visit(std::as_const(first->second.entry), first->second.rank, std::string_view{first->second.group});
+    saving.from = {first->first + 1};
+    saving.kept.erase(first);
+    --budget;
+  };
+  index_.for_each(saving.from, [&](std::uint32_t slot) {
+    const Entry& entry = entries_[slot];
+    if (entry.sequence >= saving.below) return false;
+    while (budget > 0 && !saving.kept.empty() && saving.kept.begin()->first < entry.sequence.value) give_kept();
+    if (budget == 0) return false;
+    if (!saving.kept.empty() && saving.kept.begin()->first == entry.sequence.value) {
+      give_kept();
+      return true;
+    }
+    visit(entry, rank_of(entry), group_of(entry));
+    saving.from = {entry.sequence.value + 1};
+    --budget;
+    return true;
+  });
+  while (budget > 0 && !saving.kept.empty()) give_kept();
+  return budget == 0;
+}
 
 }  // namespace fanfare::queue

@@ -64,6 +64,11 @@ class Tenants {
   [[nodiscard]] bool is_noisy(std::uint32_t group) const { return group < groups_.size() && groups_[group].noisy; }
   /// Noisy groups. [SQS CloudWatch metrics]
   [[nodiscard]] std::size_t noisy() const { return noisy_.size(); }
+  /// Calls visit(number) for each of them, in no particular order.
+  template <class Visit>
+  void for_each_noisy(Visit&& visit) const {
+    for (std::uint32_t i = 0; i < noisy_.size(); ++i) visit(noisy_.at(i).slot);
+  }
   /// As a snapshot tells it; the group has something waiting.
   void restore_noisy(const Slab<Entry>& entries, std::uint32_t group);
 

@@ -219,15 +219,24 @@ Result<Directory::Decision, DirectoryError> Directory::decide(const DirectoryCom
   return decision;
 }
 
+void Directory::keep(const Key& key) {
+  if (saving_->last && key <= *saving_->last) return;
+  const auto found = entries_.find(key);
+  saving_->kept.try_emplace(key, found == entries_.end() ? std::nullopt : std::optional{found->second});
+}
+
 void Directory::apply(const DirectoryChange& change) {
   Key key{change.kind, change.owner, change.key};
+  if (saving_ != nullptr) keep(key);
   if (change.removed) {
     if (entries_.erase(key) > 0 && change.kind == Kind::Captured) --captured_;
     return;
   }
   const auto [place, fresh] = entries_.insert_or_assign(std::move(key), change.attributes);
   if (!fresh || change.kind != Kind::Captured || ++captured_ <= kCapturedMax) return;
-  entries_.erase(entries_.lower_bound(Key{Kind::Captured, std::string{}, std::string{}}));  // the oldest
+  const auto oldest = entries_.lower_bound(Key{Kind::Captured, std::string{}, std::string{}});
+  if (saving_ != nullptr) keep(oldest->first);
+  entries_.erase(oldest);
   --captured_;
 }
 

@@ -3,12 +3,14 @@
 //
 // Rule 1: decide() is const and yields changes; apply() is the only mutator and cannot fail, so that replaying stored changes
 //         rebuilds the directory.
-// Rule 2: nothing here is ever delivered, and nothing claims to be.
+// Rule 2: begin_saving() fixes the entries as they are, save() gives them out in slices; one that changes before its turn is copied first.
+// Rule 3: nothing here is ever delivered, and nothing claims to be.
 // Source: [SNS mobile push, SMS]; the newest 1,000 captured messages of all accounts are kept.
 #pragma once
 
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -126,6 +128,13 @@ class Directory {
   }
   [[nodiscard]] bool empty() const { return entries_.empty(); }
 
+  /// From now on save() gives the entries as they are now, until end_saving().
+  void begin_saving() { saving_ = std::make_unique<Saving>(); }
+  /// Calls visit(change) as for_each does, for up to `budget` of them, from where the call before stopped. Returns whether there may be more.
+  template <class Visit>
+  bool save(std::size_t budget, Visit&& visit);
+  void end_saving() { saving_.reset(); }
+
  private:
   using Key = std::tuple<DirectoryKind, std::string, std::string>;
   using Entries = std::map<Key, DirectoryAttributes>;
@@ -134,8 +143,39 @@ class Directory {
             DirectoryAnswer& answer) const;
   DirectoryChange capture(std::string kind, const DirectoryCommand& command, const std::string& target, Timestamp now) const;
 
+  struct Saving {
+    std::optional<Key> last;  // given out last; nullopt: none yet
+    std::map<Key, std::optional<DirectoryAttributes>> kept;  // what changed before its turn; nullopt: it was not there
+  };
+  void keep(const Key& key);
+
   Entries entries_;
   std::size_t captured_ = 0;
+  std::unique_ptr<Saving> saving_;  // null: nobody saves
 };
+
+template <class Visit>
+bool Directory::save(std::size_t budget, Visit&& visit) {
+  if (saving_ == nullptr) return false;
+  const auto give = [&](const Key& key, const DirectoryAttributes& attributes) {
+    visit(DirectoryChange{std::get<0>(key), std::get<1>(key), std::get<2>(key), false, attributes});
+  };
+  auto live = saving_->last ? entries_.upper_bound(*saving_->last) : entries_.begin();
+  auto kept = saving_->kept.begin();
+  for (; live != entries_.end() || kept != saving_->kept.end(); --budget) {
+    if (budget == 0) return true;
+    if (live != entries_.end() && (kept == saving_->kept.end() || live->first < kept->first)) {
+      give(live->first, live->second);
+      saving_->last = live->first;
+      ++live;
+      continue;
+    }
+    if (live != entries_.end() && live->first == kept->first) ++live;
+    if (kept->second) give(kept->first, *kept->second);
+    saving_->last = kept->first;
+    kept = saving_->kept.erase(kept);
+  }
+  return false;
+}
 
 }  // namespace fanfare::topic

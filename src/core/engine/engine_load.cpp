@@ -1,0 +1,292 @@
+// Loading a snapshot. Whatever a damaged file holds is refused or makes a state that works.
+#include <algorithm>
+#include <array>
+#include <map>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "core/engine/archive.h"
+#include "core/engine/engine_core.h"
+#include "core/engine/entries_section.h"
+#include "core/engine/snapshot_sections.h"
+
+namespace fanfare::engine {
+namespace {
+
+constexpr std::uint64_t kLogSpanMax = std::uint64_t{1} << 42;  // 4 TiB
+
+/// Everything in the section, and nothing behind it.
+template <class Image>
+bool read_image(Reader& reader, Image& image) {
+  reader(image);
+  return reader.ok() && reader.remaining() == 0;
+}
+
+}  // namespace
+
+/// What a snapshot's sections say for those behind them.
+struct EngineCore::Loading {
+  static constexpr std::uint32_t kNone = queue::Slab<queue::Entry>::kNone;
+  static constexpr std::uint32_t kPerBlock = 64;  // a damaged number costs no more than this many
+
+  /// The payload of a content that several entries share; kNone: none yet.
+  std::uint32_t& shared_content(std::uint32_t number) {
+    const auto [block, fresh] = shared.try_emplace(number / kPerBlock);
+    if (fresh) block->second.fill(kNone);
+    return block->second[number % kPerBlock];
+  }
+
+  std::uint8_t version = 0;
+  bool begun = false;
+  bool ended = false;
+  std::uint64_t entries = 0;
+  std::map<std::uint32_t, SequenceNumber> last;  ///< of each queue's entries
+  std::unordered_map<std::uint32_t, std::array<std::uint32_t, kPerBlock>> shared;
+  std::vector<std::pair<std::uint32_t, std::string>> noisy_names;  ///< queue and name
+  // Of version 2.
+  std::vector<std::uint32_t> payloads;  ///< by number; each holds a reference of ours until the end
+  std::map<std::pair<std::uint32_t, std::uint32_t>, std::string> groups;  ///< by queue and number
+  std::vector<std::pair<std::uint32_t, std::uint32_t>> noisy;             ///< queue and number
+};
+
+// `content` gives the payload, and is not called for an entry that makes no sense.
+template <class Content>
+bool EngineCore::restore_entry(QueueState& queue, queue::Entry& entry, std::uint64_t rank, std::string_view group, SequenceNumber& last,
+                               Content&& content) {
+  // Sequence numbers grow within a section and from section to section, below the queue's next one.
+  if (entry.sequence <= last || entry.sequence >= queue.messages.next_sequence()) return false;
+  if (entry.undelivered > entry.receipt) return false;
+  if (queue.settings.fifo && (entry.state == queue::EntryState::Returned || group.empty())) return false;  // there it stands in its group
+  SubscriptionState* subscription = entry.envelope == 0 ? nullptr : subscription_by_number(entry.envelope);
+  QueueState* source = entry.dead_letter_source == 0 ? nullptr : queue_by_number(entry.dead_letter_source);
+  if ((entry.envelope != 0 && subscription == nullptr) || (entry.dead_letter_source != 0 && source == nullptr)) return false;
+  const std::optional<std::uint32_t> payload = content();
+  if (!payload) return false;
+  if (subscription != nullptr) ++subscription->references;
+  if (source != nullptr) ++source->references;
+  entry.payload = *payload;
+  queue.messages.restore(entry, rank, group);
+  last = entry.sequence;
+  return true;
+}
+
+Result<Success, ReplayError> EngineCore::load(const std::function<std::optional<std::string>()>& next) {
+  Loading loading;
+  while (const auto section = next()) {
+    if (loading.ended || section->size() < 2) return ReplayError::Damaged;
+    const auto version = static_cast<std::uint8_t>((*section)[0]);
+    if (version != kSnapshotVersion && version != kSnapshotVersionWithNumberedPayloads) return ReplayError::UnknownVersion;
+    if (std::exchange(loading.version, version) != version && loading.begun) return ReplayError::Damaged;
+    loading.begun = true;
+    if (!load_section(*section, loading)) return ReplayError::Damaged;
+  }
+  if (!loading.ended) return ReplayError::Damaged;
+  for (const auto& place : loading.noisy) {
+    QueueState* queue = queue_by_number(place.first);
+    const auto name = loading.groups.find(place);
+    if (queue == nullptr || name == loading.groups.end()) return ReplayError::Damaged;
+    queue->messages.restore_noisy(name->second);
+  }
+  for (const auto& [number, name] : loading.noisy_names) queue_by_number(number)->messages.restore_noisy(name);
+  for (const std::uint32_t payload : loading.payloads) payloads_.release(payload);
+  for (const auto& queue : queues_)
+    if (queue != nullptr && !queue->deleted) {
+      note_deadline(*queue);
+      note_move(*queue);
+    }
+  payloads_.free_condemned();
+  return Success{};
+}
+
+bool EngineCore::load_section(std::string_view section, Loading& loading) {
+  std::vector<std::uint32_t>& payloads = loading.payloads;
+  Reader reader(section.substr(1));
+  SectionKind kind{};
+  reader(kind);
+  if (!reader.ok()) return false;
+  switch (kind) {
+    case SectionKind::Head: {
+      HeadImage head;
+      if (!read_image(reader, head) || head.queues_end == 0 || head.topics_end == 0 || head.subscriptions_end == 0) return false;
+      if (std::max<std::size_t>({head.queues_end, head.topics_end, head.subscriptions_end}) > kNumbersMax) return false;
+      log_end_ = {head.log_end};
+      now_ = head.now;
+      queues_.resize(head.queues_end);
+      topics_.resize(head.topics_end);
+      subscriptions_.resize(head.subscriptions_end);
+      deleted_queues_ = {head.deleted_queues.begin(), head.deleted_queues.end()};
+      return true;
+    }
+    case SectionKind::Queue: {
+      QueueImage image;
+      if (!read_image(reader, image) || image.number == 0 || image.number >= queues_.size()) return false;
+      if (queues_[image.number] != nullptr || (!image.deleted && find_queue(image.key.view()) != nullptr)) return false;
+      if (!image.settings.policy.empty() && !policy::Policy::parse(image.settings.policy)) return false;
+      auto fresh = std::make_unique<QueueState>(QueueId{image.number}, image.key, SequenceNumber{image.next_sequence},
+                                                image.settings.fifo);
+      fresh->deleted = image.deleted;
+      QueueState& queue = insert_queue(std::move(fresh));
+      set_settings(queue, image.settings);
+      queue.created_at = image.created_at;
+      queue.changed_at = image.changed_at;
+      queue.purged_at = image.purged_at;
+      queue.tags = {image.tags.begin(), image.tags.end()};
+      for (const MoveTask& task : image.move_tasks)
+        if (task.per_second_max > kMovesPerSecondMax || task.moved < task.paced_moved) return false;
+      queue.move_tasks = std::move(image.move_tasks);
+      return true;
+    }
+    case SectionKind::Topic: {
+      TopicImage image;
+      if (!read_image(reader, image) || image.number == 0 || image.number >= topics_.size()) return false;
+      if (topics_[image.number] != nullptr || find_topic(image.key.view()) != nullptr) return false;
+      if (!image.settings.policy.empty() && !policy::Policy::parse(image.settings.policy)) return false;
+      auto fresh = std::make_unique<TopicState>();
+      fresh->id = {image.number};
+      fresh->key = image.key;
+      fresh->arn = image.key.arn().str();
+      fresh->created_at = image.created_at;
+      fresh->tags = {image.tags.begin(), image.tags.end()};
+      fresh->subscriptions_deleted = image.subscriptions_deleted;
+      fresh->next_sequence = {image.next_sequence};
+      set_settings(insert_topic(std::move(fresh)), image.settings);
+      return true;
+    }
+    case SectionKind::Subscription: {
+      SubscriptionImage image;
+      if (!read_image(reader, image) || image.number == 0 || image.number >= subscriptions_.size()) return false;
+      if (subscriptions_[image.number] != nullptr || image.topic >= topics_.size()) return false;
+      if (!image.deleted && topics_[image.topic] == nullptr) return false;
+      const auto& settings = image.settings;
+      if (!settings.filter_policy.empty() && !topic::FilterPolicy::parse(settings.filter_policy, settings.filter_scope))
+        return false;
+      auto fresh = std::make_unique<SubscriptionState>();
+      fresh->id = {image.number};
+      fresh->topic = {image.topic};
+      fresh->topic_key = image.topic_key;
+      fresh->uuid = image.uuid;
+      fresh->protocol = image.protocol;
+      fresh->endpoint = image.endpoint;
+      fresh->owner = image.owner;
+      fresh->principal = image.principal;
+      fresh->created_at = image.created_at;
+      fresh->token = image.token;
+      fresh->authenticated = image.authenticated;
+      fresh->deleted = image.deleted;
+      set_settings(insert_subscription(std::move(fresh)), settings);
+      return true;
+    }
+    case SectionKind::Payloads: {
+      PayloadsImage image;
+      if (!read_image(reader, image)) return false;
+      for (const auto& [position, bytes] : image.payloads) {
+        if (!is_in_log({position})) return false;
+        payloads.push_back(payloads_.add(LogPosition{position}, {}, bytes, 1));
+      }
+      return true;
+    }
+    case SectionKind::Directory: {
+      DirectoryImage image;
+      if (!read_image(reader, image)) return false;
+      for (const topic::DirectoryChange& entry : image.entries) {
+        if (entry.removed || entry.kind < topic::DirectoryKind::Application) return false;
+        directory_.apply(entry);
+      }
+      return true;
+    }
+    case SectionKind::Groups: {
+      GroupsImage image;
+      if (!read_image(reader, image)) return false;
+      for (auto& [number, name] : image.names) {
+        if (number == 0 || name.empty()) return false;
+        if (!loading.groups.emplace(std::pair{image.queue, number}, std::move(name)).second) return false;
+      }
+      for (const std::uint32_t number : image.noisy) loading.noisy.emplace_back(image.queue, number);
+      return true;
+    }
+    case SectionKind::Duplicates: {
+      DuplicatesImage image;
+      if (!read_image(reader, image)) return false;
+      QueueState* queue = queue_by_number(image.queue);
+      TopicState* topic = image.topic < topics_.size() ? topics_[image.topic].get() : nullptr;
+      if (image.queue != 0 ? queue == nullptr || !queue->settings.fifo : topic == nullptr) return false;
+      for (const DuplicateImage& one : image.duplicates) {
+        if (image.queue != 0) {
+          queue->messages.restore_duplicate(one.key, one.accepted);
+        } else {
+          topic->deduplication.insert(one.key, one.accepted);
+        }
+      }
+      return true;
+    }
+    case SectionKind::Noisy: {
+      NoisyImage image;
+      if (!read_image(reader, image) || queue_by_number(image.queue) == nullptr) return false;
+      for (std::string& name : image.groups) loading.noisy_names.emplace_back(image.queue, std::move(name));
+      return true;
+    }
+    case SectionKind::PackedEntries: {
+      EntriesReader entries(reader);
+      QueueState* queue = queue_by_number(entries.queue());
+      if (queue == nullptr || queue->deleted) return false;
+      SequenceNumber& last = loading.last[entries.queue()];
+      EntriesReader::Item item;
+      while (entries.next(item)) {
+        if (!restore_entry(*queue, item.entry, item.rank, item.group, last, [&] { return load_content(item.content, loading); })) return false;
+        ++loading.entries;
+      }
+      return entries.ok();
+    }
+    case SectionKind::Entries: {
+      EntriesImage image;
+      if (!read_image(reader, image)) return false;
+      QueueState* queue = queue_by_number(image.queue);
+      if (queue == nullptr || queue->deleted) return false;
+      SequenceNumber& last = loading.last[image.queue];
+      for (EntryImage& one : image.entries) {
+        std::string_view group;
+        if (queue->settings.fifo || one.entry.group != 0) {
+          const auto name = loading.groups.find({image.queue, one.entry.group});
+          if (name == loading.groups.end()) return false;
+          group = name->second;
+        }
+        const auto content = [&]() -> std::optional<std::uint32_t> {
+          if (one.entry.payload >= payloads.size()) return std::nullopt;
+          payloads_.retain(payloads[one.entry.payload]);
+          return payloads[one.entry.payload];
+        };
+        if (!restore_entry(*queue, one.entry, one.rank, group, last, content)) return false;
+      }
+      return true;
+    }
+    case SectionKind::End: {
+      loading.ended = true;
+      if (loading.version == kSnapshotVersionWithNumberedPayloads) {
+        std::uint32_t count = 0;
+        return read_image(reader, count) && count == payloads.size();
+      }
+      std::uint64_t count = 0;
+      return read_image(reader, count) && count == loading.entries;
+    }
+  }
+  return false;
+}
+
+// The log is never longer than this: a position elsewhere is damage, and the count by regions would take all memory.
+bool EngineCore::is_in_log(LogPosition position) const {
+  return position <= log_end_ && log_end_ - position <= kLogSpanMax;
+}
+
+// The payload of one more entry; nullopt if it makes no sense.
+std::optional<std::uint32_t> EngineCore::load_content(const ContentPlace& content, Loading& loading) {
+  if (!is_in_log(content.position)) return std::nullopt;
+  if (!content.shared) return payloads_.add(content.position, {}, content.bytes, 1);
+  std::uint32_t& payload = loading.shared_content(content.number);
+  if (payload == Loading::kNone) return payload = payloads_.add(content.position, {}, content.bytes, 1);
+  if (payloads_.position(payload) != content.position || payloads_.bytes(payload) != content.bytes) return std::nullopt;
+  payloads_.retain(payload);
+  return payload;
+}
+
+}  // namespace fanfare::engine

@@ -1,0 +1,67 @@
+// A snapshot in the making: the state of one moment, written in slices while the engine goes on.
+//
+// Rule 1: what is about to change is kept first, as it was at that moment, unless it was written already: small things (queues without
+//         their messages, topics, subscriptions) as their section, entries by queue::Queue, the directory by itself.
+// Rule 2: messages of a queue that is purged or deleted meanwhile are not freed before they are written; neither are the numbers of
+//         payloads that are released (PayloadStore::hold).
+// Rule 3: memory follows what changes between the begin and the writing of each thing, never the size of the state.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "core/message/deduplication.h"
+#include "core/queue/queue.h"
+
+namespace fanfare::engine {
+
+struct Saving {
+  enum class Part : std::uint8_t { Head, Queues, Topics, Subscriptions, Directory, TopicDuplicates, Messages, End, Cleaning };
+
+  /// Things of one kind, by number.
+  struct Numbered {
+    explicit Numbered(std::size_t all) : end(static_cast<std::uint32_t>(all)), seen(all, false) {}
+    std::uint32_t end;               ///< what gets a higher number came later
+    std::uint32_t next = 1;          ///< is written next
+    std::vector<bool> seen;          ///< its section was made
+    std::map<std::uint32_t, std::string> sections;  ///< made before their turn
+
+    /// Whether its section is to be made now.
+    bool claim(std::uint32_t number) {
+      if (number >= end || seen[number]) return false;
+      return seen[number] = true;
+    }
+  };
+  /// Ids of a window that were known at the begin.
+  struct Window {
+    message::DeduplicationWindow* ids;
+    std::uint64_t next;
+    std::uint64_t end;
+  };
+  struct Messages {
+    queue::Queue* queue;  ///< in its QueueState, or among the garbage by now
+    std::vector<std::string> noisy;
+    std::uint64_t next_duplicate;
+    std::uint64_t duplicates_end;
+  };
+
+  Saving(std::size_t queues_end, std::size_t topics_end, std::size_t subscriptions_end)
+      : queues(queues_end), topics(topics_end), subscriptions(subscriptions_end) {}
+
+  Part part = Part::Head;
+  std::string head;
+  Timestamp now{};
+  Numbered queues;
+  Numbered topics;
+  Numbered subscriptions;
+  std::map<std::uint32_t, Window> windows;     ///< of topics, by number
+  std::map<std::uint32_t, Messages> messages;  ///< by queue
+  std::deque<message::DeduplicationWindow> orphans;  ///< of topics that were deleted meanwhile
+  std::uint64_t entries = 0;  ///< written
+};
+
+}  // namespace fanfare::engine
