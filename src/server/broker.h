@@ -71,6 +71,7 @@ struct UpkeepStats {
   std::uint64_t slices = 0;
   std::chrono::nanoseconds longest_hold{};  ///< of the lock, without commits; by the clock
   std::chrono::nanoseconds longest_work{};  ///< the same in processor time, which a busy machine does not lengthen
+  std::chrono::nanoseconds work{};          ///< all of it
 };
 
 enum class CommitState {
@@ -152,9 +153,8 @@ class Broker {
   void note_hold(const HoldStart& start);
   void begin_job_locked(std::function<void()> job);
   enum class Pace {
-    Resting,    // between slices, twice as long as a slice takes
-    Unresting,  // until the broker closes
-    AtClose,    // also then
+    Resting,    // between slices, twice as long as a slice takes; given up when the broker closes
+    Unresting,  // nobody waits yet, or any more; completed in any case
   };
   void begin_snapshot_locked(Pace pace);
   void write_snapshot(LogPosition position, Pace pace);

@@ -129,6 +129,10 @@ void BrokerReport::append_metrics(std::string& out) {
   writer.sample("fanfare_journal_relocated_bytes_total", {}, upkeep.relocated_bytes);
   writer.describe("fanfare_journal_upkeep_longest_hold_seconds", "gauge", "Longest time that snapshots and relocation held the engine.");
   writer.sample("fanfare_journal_upkeep_longest_hold_seconds", {}, std::chrono::duration<double>(upkeep.longest_hold).count());
+  writer.describe("fanfare_journal_upkeep_longest_work_seconds", "gauge", "The same in processor time, which a busy machine does not lengthen.");
+  writer.sample("fanfare_journal_upkeep_longest_work_seconds", {}, std::chrono::duration<double>(upkeep.longest_work).count());
+  writer.describe("fanfare_journal_upkeep_work_seconds_total", "counter", "Processor time for which snapshots and relocation held the engine.");
+  writer.sample("fanfare_journal_upkeep_work_seconds_total", {}, std::chrono::duration<double>(upkeep.work).count());
   writer.describe("fanfare_journal_failures_total", "counter", "Failed writes, rolls, trims and background work of the journal.");
   writer.sample("fanfare_journal_failures_total", {}, journal.failures);
   writer.describe("fanfare_broker_long_polls", "gauge", "Receives that wait for a message.");

@@ -33,6 +33,7 @@ std::uint8_t flags_of(const queue::Entry& e, std::string_view group, const Conte
 }  // namespace
 
 EntriesWriter::EntriesWriter(std::uint32_t queue) {
+  bytes_.reserve(16 << 10);
   append_le(bytes_, kSnapshotVersion);
   append_le(bytes_, static_cast<std::uint8_t>(SectionKind::PackedEntries));
   append_le(bytes_, queue);

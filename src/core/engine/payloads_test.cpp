@@ -58,5 +58,49 @@ TEST(PayloadStore, KnowsTheOldestRegionThatIsNeeded) {
   EXPECT_EQ(store.oldest_position(), LogPosition{3 * kRegion}) << "a snapshot's payloads come in any order";
 }
 
+TEST(PayloadStore, KeepsFewerContentsWhenVeryManyEntriesWait) {
+  constexpr std::uint64_t kLimit = 1 << 20;
+  PayloadStore store(kLimit);
+  std::uint64_t position = 0;
+  const auto fill = [&](int payloads, std::uint32_t copies) {
+    for (int i = 0; i < payloads; ++i, position += 1040) store.add({position}, std::string(1000, 'x'), 1000, copies);
+    store.free_condemned();
+  };
+  fill(2'000, 1);
+  EXPECT_GT(store.resident_bytes(), kLimit - 1000);
+  fill(1, 800'000);  // as many entries take about 66 MiB
+  fill(1, 1);
+  EXPECT_LT(store.resident_bytes(), kLimit * 3 / 4);
+  EXPECT_GT(store.resident_bytes(), kLimit / 8);
+  fill(1, 8'000'000);
+  fill(1, 1);
+  EXPECT_LE(store.resident_bytes(), kLimit / 8);
+  EXPECT_GT(store.resident_bytes(), kLimit / 8 - 1000) << "never less than an eighth";
+}
+
+TEST(PayloadStore, NumbersThatAreHeldAreNotUsedAgain) {
+  PayloadStore store(1'000);
+  const auto a = store.add({64}, "aa", 2, 2);
+  const auto b = store.add({128}, "bb", 2, 1);
+  store.hold();
+  store.release(a);
+  EXPECT_TRUE(store.shared(a)) << "at the begin of the hold it was";
+  store.release(a);
+  store.release(b);
+  EXPECT_EQ(store.size(), 0u);
+  EXPECT_EQ(store.needed_bytes(), 0u);
+  EXPECT_EQ(store.oldest_position(), std::nullopt);
+  const auto c = store.add({192}, "cc", 2, 1);
+  EXPECT_NE(c, a);
+  EXPECT_NE(c, b);
+  EXPECT_EQ(store.position(a), LogPosition{64});
+  EXPECT_EQ(store.bytes(b), 2u);
+  EXPECT_TRUE(store.let_go(1));
+  EXPECT_FALSE(store.let_go(10));
+  EXPECT_EQ(store.size(), 1u);
+  const auto d = store.add({256}, "dd", 2, 1);
+  EXPECT_TRUE(d == a || d == b) << "memory follows what is there";
+}
+
 }  // namespace
 }  // namespace fanfare::engine

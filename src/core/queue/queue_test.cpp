@@ -2,6 +2,10 @@
 
 #include <gtest/gtest.h>
 
+#include <string_view>
+#include <utility>
+#include <vector>
+
 #include "base/marks.h"
 
 namespace fanfare::queue {
@@ -293,6 +297,28 @@ TEST(Queue, ReceiptsGoOnWhereTheMovedMessageStood) {
   EXPECT_EQ(entry->first_received_at(), at(1s));
   EXPECT_EQ(entry->received_at(), at(9s));
   EXPECT_EQ(q.queue.next_sequence().value, 6u);
+}
+
+TEST(Queue, IsSavedAsItWasWhateverHappensBetweenTheSlices) {
+  QueueFixture q;
+  for (int i = 0; i < 6; ++i) q.send(at(0s));
+  q.receive(at(0s), 10s);
+  q.queue.begin_saving();
+  std::vector<std::pair<std::uint64_t, EntryState>> saved;
+  const auto visit = [&](const Entry& entry, std::uint64_t, std::string_view) { saved.emplace_back(entry.sequence.value, entry.state); };
+  EXPECT_TRUE(q.queue.save(2, visit));
+  q.send(at(1s));                                  // later: no part of it
+  EXPECT_EQ(q.receive(at(1s)), 2u);                // given out already
+  EXPECT_EQ(q.receive(at(1s)), 3u);                // not yet
+  EXPECT_TRUE(q.remove(q.handle(3), at(2s)));
+  EXPECT_EQ(q.receive(at(2s)), 4u);
+  q.pass(at(20s));                                 // the lease of 1 ends
+  EXPECT_FALSE(q.queue.save(100, visit));
+  using enum EntryState;
+  EXPECT_EQ(saved, (std::vector<std::pair<std::uint64_t, EntryState>>{{1, Leased}, {2, Ready}, {3, Ready}, {4, Ready}, {5, Ready}, {6, Ready}}));
+  q.queue.end_saving();
+  EXPECT_FALSE(q.queue.save(100, visit));
+  EXPECT_EQ(saved.size(), 6u);
 }
 
 }  // namespace
