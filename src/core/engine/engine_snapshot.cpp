@@ -208,7 +208,8 @@ std::size_t EngineCore::save_messages(std::size_t budget, const Write& write) {
   if (messages.next_duplicate < messages.duplicates_end)
     return save_duplicates({number, 0, {}}, messages.queue->deduplication(), messages.next_duplicate, messages.duplicates_end, budget,
                            saving_->now, write);
-  EntriesWriter section(number);
+  EntriesWriter& section = saving_->section;
+  section.begin(number);
   const std::size_t most = std::clamp<std::size_t>(budget, 1, kEntriesPerSection);
   const bool more = messages.queue->save(most, [&](const queue::Entry& entry, std::uint64_t rank, std::string_view group) {
     const std::uint32_t payload = entry.payload;

@@ -32,8 +32,13 @@ std::uint8_t flags_of(const queue::Entry& e, std::string_view group, const Conte
 
 }  // namespace
 
-EntriesWriter::EntriesWriter(std::uint32_t queue) {
-  bytes_.reserve(16 << 10);
+void EntriesWriter::begin(std::uint32_t queue) {
+  bytes_.clear();
+  groups_.clear();
+  count_ = 0;
+  sequence_ = 0;
+  sent_ms_ = 0;
+  position_ = 0;
   append_le(bytes_, kSnapshotVersion);
   append_le(bytes_, static_cast<std::uint8_t>(SectionKind::PackedEntries));
   append_le(bytes_, queue);

@@ -42,7 +42,8 @@ struct ContentPlace {
 
 class EntriesWriter {
  public:
-  explicit EntriesWriter(std::uint32_t queue);
+  /// A section of this queue's entries; the memory of the one before is used again.
+  void begin(std::uint32_t queue);
   void add(const queue::Entry& entry, std::uint64_t rank, std::string_view group, const ContentPlace& content);
   [[nodiscard]] std::uint32_t count() const { return count_; }
   /// The whole section.

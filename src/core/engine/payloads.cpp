@@ -97,7 +97,7 @@ std::uint64_t PayloadStore::resident_limit() const {
   if (resident_bytes_max_ == ~std::uint64_t{0}) return resident_bytes_max_;
   const std::uint64_t index = references_ * kEntryBytes + payloads_.size() * kPayloadBytes;
   if (index <= kIndexForFree) return resident_bytes_max_;
-  const std::uint64_t most_less = resident_bytes_max_ - resident_bytes_max_ / 8;
+  const std::uint64_t most_less = resident_bytes_max_ - resident_bytes_max_ / 32;
   return resident_bytes_max_ - std::min((index - kIndexForFree) / 4, most_less);
 }
 

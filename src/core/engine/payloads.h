@@ -2,7 +2,7 @@
 //
 // Rule 1: a content has one payload, whatever the number of queues that hold the message.
 // Rule 2: at most `resident_bytes_max` of contents are in memory; the oldest arrivals leave first. Their payloads stay. What entries
-//         and payloads take themselves, beyond 64 MiB, takes a quarter of it from the contents, down to an eighth of their limit: of a
+//         and payloads take themselves, beyond 64 MiB, takes a quarter of it from the contents, down to a 32nd part of their limit: of a
 //         backlog that long what is received comes from the log anyway.
 // Rule 3: a view that content() returned stays valid until free_condemned(), also when its payload is released before.
 // Rule 4: between hold() and let_go() no number of a payload is used again, and those of released ones still tell their position.

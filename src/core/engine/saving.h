@@ -14,6 +14,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/engine/entries_section.h"
 #include "core/message/deduplication.h"
 #include "core/queue/queue.h"
 
@@ -61,6 +62,7 @@ struct Saving {
   std::map<std::uint32_t, Window> windows;     ///< of topics, by number
   std::map<std::uint32_t, Messages> messages;  ///< by queue
   std::deque<message::DeduplicationWindow> orphans;  ///< of topics that were deleted meanwhile
+  EntriesWriter section;      ///< kept, so that slices need no large piece of memory each
   std::uint64_t entries = 0;  ///< written
 };
 
