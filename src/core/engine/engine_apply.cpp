@@ -300,13 +300,14 @@ void EngineCore::apply(const TopicDeletedEvent& event) {
     subscription->deleted = true;
     forget_if_unused(*subscription);
   }
-  if (!topic.archive.messages.empty()) archive_garbage_.push_back(std::exchange(topic.archive.messages, {}));
+  discard_archived(topic, std::exchange(topic.archive.messages, {}));
   note_archive(topic);
   topics_by_key_.erase(topic.key.view());
   topic_names_.erase(topic.key.view());
   if (saving_ != nullptr) {
     if (const auto window = saving_->windows.find(event.topic); window != saving_->windows.end())
       window->second.ids = &saving_->orphans.emplace_back(std::move(topic.deduplication));
+    if (const auto archive = saving_->archives.find(event.topic); archive != saving_->archives.end()) archive->second.places.pop_back();
   }
   topics_[event.topic].reset();
 }
@@ -431,8 +432,9 @@ void EngineCore::apply(const SubscriptionConfirmedEvent& event) {
 
 void EngineCore::apply(const SubscriptionLeftEvent& event) {
   SubscriptionState& subscription = *subscription_by_number(event.subscription);
+  will_change(subscription);
   subscription.token = event.token;
-  ++topics_[subscription.topic.number]->subscriptions_deleted;
+  ++changing_topic(subscription.topic.number).subscriptions_deleted;
   set_leaving(subscription, now_);
 }
 
@@ -449,7 +451,8 @@ void EngineCore::set_leaving(SubscriptionState& subscription, Timestamp at) {
 
 void EngineCore::apply(const SubscriptionRestoredEvent& event) {
   SubscriptionState& subscription = *subscription_by_number(event.subscription);
-  TopicState& topic = *topics_[subscription.topic.number];
+  will_change(subscription);
+  TopicState& topic = changing_topic(subscription.topic.number);
   forget_pending(subscription);
   std::erase(topic.leaving, &subscription);
   subscription.left_at.reset();

@@ -54,8 +54,7 @@ void EngineCore::set_archive(TopicState& topic) {
       const auto held = archive.from_sequence(archive.held_from());
       TopicArchive::Messages kept(held, archive.messages.cend());
       archive.messages.erase(held, archive.messages.cend());
-      if (!archive.messages.empty()) archive_garbage_.push_back(std::move(archive.messages));
-      archive.messages = std::move(kept);
+      discard_archived(topic, std::exchange(archive.messages, std::move(kept)));
     }
     archive.from = archive.is_active() ? std::max(archive.from, now_ - std::min(archive.retention, policy->retention())) : now_;
     archive.retention = policy->retention();
@@ -69,10 +68,12 @@ void EngineCore::set_archive(TopicState& topic) {
 }
 
 void EngineCore::trim_archive(TopicState& topic, std::size_t budget) {
+  will_change(topic);
   TopicArchive& archive = topic.archive;
   const auto dead = static_cast<std::size_t>(archive.first_living(now_) - archive.messages.begin());
   if (dead > 0) expired_ = true;
   for (std::size_t i = 0; i < std::min(dead, budget); ++i) {
+    keep_archived(topic, archive.messages.front());
     payloads_.release(archive.messages.front().payload);
     archive.messages.pop_front();
   }
@@ -155,6 +156,7 @@ void EngineCore::start_replay(SubscriptionState& subscription) {
 
 void EngineCore::apply(const ReplayStartedEvent& event) {
   SubscriptionState& subscription = *subscription_by_number(event.subscription);
+  will_change_replay(subscription);
   TopicArchive& archive = topics_[subscription.topic.number]->archive;
   take_out_of_index(subscription);
   forget_replay(subscription);
@@ -174,6 +176,7 @@ void EngineCore::enter_replaying(TopicArchive& archive, SubscriptionState& subsc
 // Whatever it was about to do; the subscription's place in the index is the caller's matter.
 void EngineCore::forget_replay(SubscriptionState& subscription) {
   if (!subscription.replay) return;
+  will_change_replay(subscription);
   if (subscription.replay->at) replays_due_.erase({*subscription.replay->at, subscription.id.number});
   TopicState& topic = *topics_[subscription.topic.number];
   std::erase(topic.archive.replaying, &subscription);
@@ -182,6 +185,7 @@ void EngineCore::forget_replay(SubscriptionState& subscription) {
 
 // Part of applying an event: what is old is not replayed any more. What is new is still owed, if there was no end.
 void EngineCore::stop_replay(SubscriptionState& subscription, Status status) {
+  will_change_replay(subscription);
   Replay& replay = *subscription.replay;
   const bool stopped = status == Status::Stopped;
   if (replay.running && replay.goes_on()) {
@@ -199,6 +203,7 @@ void EngineCore::stop_replay(SubscriptionState& subscription, Status status) {
 }
 
 void EngineCore::end_replay(SubscriptionState& subscription, Status status) {
+  will_change_replay(subscription);
   Replay& replay = *subscription.replay;
   if (replay.at) replays_due_.erase({*replay.at, subscription.id.number});
   replay.at.reset();
@@ -397,13 +402,14 @@ void EngineCore::replay_one(TopicState& topic, SubscriptionState& subscription, 
 
 void EngineCore::apply(const ReplayedEvent& event) {
   SubscriptionState& subscription = *subscription_by_number(event.subscription);
+  will_change_replay(subscription);
   Replay& replay = *subscription.replay;
   const TopicArchive& archive = topics_[subscription.topic.number]->archive;
   if (replay.status == Status::Pending) replay.status = Status::InProgress;
   for (const ReplayedEvent::Delivery& delivery : event.deliveries) {
     const auto place = archive.from_sequence(delivery.publication);
     FANFARE_ASSERT(place != archive.messages.end() && place->sequence == delivery.publication, fmt::format("{}", delivery.publication));
-    QueueState& queue = *queue_by_number(delivery.queue);
+    QueueState& queue = changing_queue(delivery.queue);
     bring_up_to_date(queue);
     payloads_.retain(place->payload);
     if (delivery.enveloped) ++subscription.references;
@@ -431,15 +437,18 @@ void EngineCore::apply(const ReplayedEvent& event) {
 // ---- Contents of the archive --------------------------------------------------------------------------------------------
 
 void EngineCore::apply(const ArchiveRelocatedEvent& event, LogPosition position) {
+  FANFARE_ASSERT(saving_ == nullptr, "a snapshot tells where contents lay at its begin");
   const TopicArchive& archive = topics_[event.topic]->archive;
   const auto place = archive.from_sequence(event.sequence);
   if (place != archive.messages.end() && place->sequence == event.sequence) payloads_.move(place->payload, position);
 }
 
 void EngineCore::apply(const ArchiveForgottenEvent& event) {
-  TopicArchive& archive = topics_[event.topic]->archive;
+  TopicState& topic = changing_topic(event.topic);
+  TopicArchive& archive = topic.archive;
   const auto place = archive.from_sequence(event.sequence);
   if (place == archive.messages.end() || place->sequence != event.sequence) return;
+  keep_archived(topic, *place);
   payloads_.release(place->payload);
   archive.messages.erase(place);
 }

@@ -344,6 +344,9 @@ class EngineCore {
   template <class Content>
   bool restore_entry(QueueState& queue, queue::Entry& entry, std::uint64_t rank, std::string_view group, SequenceNumber& last, Content&& content);
 
+  bool restore_archive(TopicState& topic, const std::optional<Timestamp>& from);
+  bool restore_archived(TopicState& topic, const ArchivedMessage& message);
+
   // ---- Snapshots: whoever changes something durable says so first, see saving.h
   void will_change(QueueState& queue);
   void will_change(TopicState& topic);
@@ -359,12 +362,22 @@ class EngineCore {
     will_change(topic);
     return topic;
   }
+  /// The subscription and its topic, whose replays hold what it archives.
+  void will_change_replay(SubscriptionState& subscription) {
+    will_change(subscription);
+    will_change(*topics_[subscription.topic.number]);
+  }
+  /// The message is about to leave the topic's archive.
+  void keep_archived(const TopicState& topic, const ArchivedMessage& message);
+  /// These, the oldest that the topic archived, become garbage.
+  void discard_archived(const TopicState& topic, TopicArchive::Messages messages);
   /// Its messages become garbage, and `fresh` takes their place.
   void discard_messages(QueueState& queue, queue::Queue fresh);
   std::size_t save_numbered(Saving::Numbered& things, const std::function<void(std::uint32_t)>& keep,
                             const std::function<void(std::string_view)>& write);
   std::size_t save_step(std::size_t budget, const std::function<void(std::string_view)>& write);
   std::size_t save_messages(std::size_t budget, const std::function<void(std::string_view)>& write);
+  std::size_t save_archive(std::size_t budget, const std::function<void(std::string_view)>& write);
   void relocate_content(QueueState& queue, const queue::Entry& entry, std::string_view content);
 
   // Constant after construction.

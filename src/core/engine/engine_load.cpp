@@ -58,7 +58,7 @@ bool EngineCore::restore_entry(QueueState& queue, queue::Entry& entry, std::uint
   if (entry.sequence <= last || entry.sequence >= queue.messages.next_sequence()) return false;
   if (entry.undelivered > entry.receipt) return false;
   if (queue.settings.fifo && (entry.state == queue::EntryState::Returned || group.empty())) return false;  // there it stands in its group
-  SubscriptionState* subscription = entry.envelope == 0 ? nullptr : subscription_by_number(entry.envelope);
+  SubscriptionState* subscription = entry.envelope == 0 ? nullptr : subscription_by_number(subscription_of_envelope(entry.envelope));
   QueueState* source = entry.dead_letter_source == 0 ? nullptr : queue_by_number(entry.dead_letter_source);
   if ((entry.envelope != 0 && subscription == nullptr) || (entry.dead_letter_source != 0 && source == nullptr)) return false;
   const std::optional<std::uint32_t> payload = content();
@@ -95,6 +95,7 @@ Result<Success, ReplayError> EngineCore::load(const std::function<std::optional<
       note_deadline(*queue);
       note_move(*queue);
     }
+  note_replays();
   payloads_.free_condemned();
   return Success{};
 }
@@ -175,6 +176,7 @@ bool EngineCore::load_section(std::string_view section, Loading& loading) {
       fresh->authenticated = image.authenticated;
       fresh->deleted = image.deleted;
       set_settings(insert_subscription(std::move(fresh)), settings);
+      note_pending(*subscriptions_[image.number]);
       return true;
     }
     case SectionKind::Payloads: {
@@ -260,6 +262,59 @@ bool EngineCore::load_section(std::string_view section, Loading& loading) {
       }
       return true;
     }
+    case SectionKind::Archive: {
+      ArchiveImage image;
+      if (!read_image(reader, image) || image.topic >= topics_.size() || topics_[image.topic] == nullptr) return false;
+      TopicState& topic = *topics_[image.topic];
+      if (!restore_archive(topic, image.from)) return false;
+      for (const ArchivedImage& one : image.messages) {
+        if (one.payload >= payloads.size() || !restore_archived(topic, {one.sequence, one.published_at, payloads[one.payload]})) return false;
+        payloads_.retain(payloads[one.payload]);
+      }
+      return true;
+    }
+    case SectionKind::PackedArchive: {
+      ArchiveReader messages(reader);
+      if (messages.topic() >= topics_.size() || topics_[messages.topic()] == nullptr) return false;
+      TopicState& topic = *topics_[messages.topic()];
+      if (!restore_archive(topic, messages.from())) return false;
+      ArchiveReader::Item item;
+      while (messages.next(item)) {
+        const std::optional<std::uint32_t> payload = load_content(item.content, loading);
+        if (!payload) return false;
+        item.message.payload = *payload;
+        if (!restore_archived(topic, item.message)) return false;
+        ++loading.entries;
+      }
+      return messages.ok();
+    }
+    case SectionKind::Replay: {
+      ReplayImage image;
+      if (!read_image(reader, image)) return false;
+      SubscriptionState* subscription = subscription_by_number(image.subscription);
+      if (subscription == nullptr || subscription->deleted || subscription->replay) return false;
+      TopicState& topic = *topics_[subscription->topic.number];
+      if (!topic.settings.fifo) return false;
+      take_out_of_index(*subscription);
+      subscription->replay = image.replay;
+      if (image.replay.running) enter_replaying(topic.archive, *subscription);
+      put_in_index(*subscription);
+      return true;
+    }
+    case SectionKind::Left: {
+      LeftImage image;
+      if (!read_image(reader, image)) return false;
+      SubscriptionState* subscription = subscription_by_number(image.subscription);
+      if (subscription == nullptr || subscription->deleted || subscription->left_at || subscription->token.empty()) return false;
+      if (!is_outbound(subscription->protocol)) return false;
+      forget_pending(*subscription);
+      set_leaving(*subscription, image.at);
+      // It stood in the way of the name of whoever came after it.
+      for (SubscriptionState* other : topics_[subscription->topic.number]->subscriptions)
+        if (other->protocol == subscription->protocol && other->endpoint == subscription->endpoint)
+          subscriptions_by_endpoint_.emplace(endpoint_key(other->topic, other->protocol, other->endpoint), other);
+      return true;
+    }
     case SectionKind::End: {
       loading.ended = true;
       if (loading.version == kSnapshotVersionWithNumberedPayloads) {
@@ -271,6 +326,20 @@ bool EngineCore::load_section(std::string_view section, Loading& loading) {
     }
   }
   return false;
+}
+
+bool EngineCore::restore_archive(TopicState& topic, const std::optional<Timestamp>& from) {
+  if (from.has_value() != topic.archive.is_active()) return false;
+  if (from) topic.archive.from = *from;
+  return true;
+}
+
+bool EngineCore::restore_archived(TopicState& topic, const ArchivedMessage& message) {
+  TopicArchive::Messages& messages = topic.archive.messages;
+  const bool grows = messages.empty() || (messages.back().sequence < message.sequence && messages.back().published_at <= message.published_at);
+  if (!grows || message.sequence >= topic.next_sequence.value || message.published_at > now_) return false;
+  messages.push_back(message);
+  return true;
 }
 
 // The log is never longer than this: a position elsewhere is damage, and the count by regions would take all memory.

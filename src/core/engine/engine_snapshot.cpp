@@ -13,6 +13,7 @@ namespace fanfare::engine {
 namespace {
 
 constexpr std::size_t kEntriesPerSection = 1'024;
+constexpr std::size_t kArchivedPerSection = 1'024;
 constexpr std::size_t kDuplicatesPerSection = 1'024;
 constexpr std::size_t kDirectoryPerSection = 64;
 // In units of a slice's budget, which is what an entry costs.
@@ -77,6 +78,12 @@ void EngineCore::will_change(TopicState& topic) {
                          topic.next_sequence.value};
   saving_->topics.sections.emplace(number, section_of(SectionKind::Topic, image));
   if (topic.deduplication.size() > 0) saving_->windows.emplace(number, Saving::Window{&topic.deduplication, 0, topic.deduplication.end()});
+  const TopicArchive& archive = topic.archive;
+  const auto first = archive.first_living(saving_->now);
+  const bool empty = first == archive.messages.end();
+  if (empty && !archive.is_active()) return;
+  saving_->archives.emplace(number, Saving::Archive{archive.is_active() ? std::optional{archive.from} : std::nullopt, empty ? 0 : first->sequence,
+                                                    empty ? 0 : archive.messages.back().sequence + 1, {&archive.messages}, {}, false});
 }
 
 void EngineCore::will_change(SubscriptionState& s) {
@@ -84,7 +91,25 @@ void EngineCore::will_change(SubscriptionState& s) {
   if (saving_ == nullptr || !saving_->subscriptions.claim(number)) return;
   const SubscriptionImage image{number, s.topic.number, s.topic_key, s.uuid, s.protocol, s.endpoint, s.owner, s.principal,
                                 s.created_at, s.settings, s.token, s.authenticated, s.deleted};
-  saving_->subscriptions.sections.emplace(number, section_of(SectionKind::Subscription, image));
+  auto& sections = saving_->subscriptions.sections;
+  sections.emplace(number, section_of(SectionKind::Subscription, image));
+  if (s.replay) sections.emplace(number, section_of(SectionKind::Replay, ReplayImage{number, *s.replay}));
+  if (!s.deleted && s.left_at) sections.emplace(number, section_of(SectionKind::Left, LeftImage{number, *s.left_at}));
+}
+
+void EngineCore::keep_archived(const TopicState& topic, const ArchivedMessage& message) {
+  if (saving_ == nullptr) return;
+  const auto archive = saving_->archives.find(topic.id.number);
+  if (archive == saving_->archives.end() || message.sequence < archive->second.next || message.sequence >= archive->second.end) return;
+  archive->second.kept.emplace(message.sequence, message);
+}
+
+void EngineCore::discard_archived(const TopicState& topic, TopicArchive::Messages messages) {
+  if (messages.empty()) return;
+  archive_garbage_.push_back(std::move(messages));
+  if (saving_ == nullptr) return;
+  const auto archive = saving_->archives.find(topic.id.number);
+  if (archive != saving_->archives.end()) archive->second.places.insert(archive->second.places.end() - 1, &archive_garbage_.back());
 }
 
 void EngineCore::discard_messages(QueueState& queue, queue::Queue fresh) {
@@ -128,6 +153,7 @@ void EngineCore::abandon_snapshot() {
   if (saving_ == nullptr) return;
   for (auto& [number, messages] : saving_->messages) messages.queue->end_saving();
   saving_->messages.clear();
+  saving_->archives.clear();
   directory_.end_saving();
   saving_->part = Part::Cleaning;
 }
@@ -173,8 +199,11 @@ std::size_t EngineCore::save_step(std::size_t budget, const Write& write) {
       return cost;
     }
     case Part::Messages:
-      if (saving.messages.empty()) return go_on(Part::End);
+      if (saving.messages.empty()) return go_on(Part::Archives);
       return save_messages(budget, write);
+    case Part::Archives:
+      if (saving.archives.empty()) return go_on(Part::End);
+      return save_archive(budget, write);
     case Part::End:
       write(section_of(SectionKind::End, saving.entries));
       return go_on(Part::Cleaning);
@@ -187,11 +216,14 @@ std::size_t EngineCore::save_numbered(Saving::Numbered& things, const std::funct
   for (std::size_t passed = 0; things.next < things.end && passed < kNumbersPassed; ++passed) {
     const std::uint32_t number = things.next++;
     if (!things.seen[number]) keep(number);
-    const auto section = things.sections.find(number);
-    if (section == things.sections.end()) continue;  // forgotten before
-    write(section->second);
-    const std::size_t cost = cost_of(section->second);
-    things.sections.erase(section);
+    const auto [first, last] = things.sections.equal_range(number);
+    if (first == last) continue;  // forgotten before
+    std::size_t cost = 0;
+    for (auto section = first; section != last; ++section) {
+      write(section->second);
+      cost += cost_of(section->second);
+    }
+    things.sections.erase(first, last);
     return cost;
   }
   return kCostOfSection;
@@ -221,6 +253,36 @@ std::size_t EngineCore::save_messages(std::size_t budget, const Write& write) {
   if (more) return cost;
   messages.queue->end_saving();
   saving_->messages.erase(saving_->messages.begin());
+  return cost;
+}
+
+std::size_t EngineCore::save_archive(std::size_t budget, const Write& write) {
+  auto& [number, archive] = *saving_->archives.begin();
+  ArchiveWriter section(number, archive.from);
+  const std::size_t most = std::clamp<std::size_t>(budget, 1, kArchivedPerSection);
+  const auto give = [&](const ArchivedMessage& message) {
+    const std::uint32_t payload = message.payload;
+    section.add(message, {payloads_.position(payload), payloads_.bytes(payload), payloads_.shared(payload), payload});
+    archive.next = message.sequence + 1;
+  };
+  const auto give_kept = [&] {
+    const auto first = archive.kept.begin();
+    give(first->second);
+    archive.kept.erase(first);
+  };
+  for (const TopicArchive::Messages* place : archive.places) {
+    auto message = TopicArchive::from_sequence(*place, archive.next);
+    while (section.count() < most && message != place->end() && message->sequence < archive.end) {
+      if (!archive.kept.empty() && archive.kept.begin()->first < message->sequence) give_kept();
+      else give(*message++);
+    }
+  }
+  while (section.count() < most && !archive.kept.empty()) give_kept();
+  if (section.count() > 0 || !archive.begun) write(section.finish());
+  archive.begun = true;
+  saving_->entries += section.count();
+  const std::size_t cost = kCostOfSection + section.count();
+  if (section.count() < most) saving_->archives.erase(saving_->archives.begin());
   return cost;
 }
 

@@ -16,6 +16,15 @@ constexpr std::size_t kRelocationLooksAt = 4'096;  // a few tenths of a millisec
 
 // ---- Relocation ---------------------------------------------------------------------------------------------------------
 
+void EngineCore::relocate_archived(TopicState& topic, const ArchivedMessage& message, std::string_view content) {
+  const std::size_t start = outputs_->record_bytes.size();
+  const LogPosition position = log_end_;
+  const ArchiveRelocatedEvent event{topic.id.number, message.sequence};
+  encode_record(event, now_, content, outputs_->record_bytes);
+  finish_record(start);
+  apply(event, position);
+}
+
 void EngineCore::relocate_content(QueueState& queue, const queue::Entry& entry, std::string_view content) {
   const std::size_t start = outputs_->record_bytes.size();
   const LogPosition position = log_end_;
@@ -39,35 +48,42 @@ bool EngineCore::relocate(LogPosition before, std::uint64_t budget_bytes,
   std::size_t looked_at = 0;
   std::uint64_t written = 0;
   bool again = true;
+  // False: the slice is over, and what is meant is looked at next time.
+  const auto look_at = [&](std::uint32_t payload, const auto& write_again) {
+    if (looked_at == kRelocationLooksAt || written >= budget_bytes) return false;
+    ++looked_at;
+    const LogPosition position = payloads_.position(payload);
+    if (position >= before) return true;
+    std::string_view content = payloads_.content(payload);
+    std::optional<std::string> record;
+    if (content.empty()) {
+      record = read(position);
+      if (record) content = content_of_record(*record).value_or(std::string_view{});
+    }
+    if (content.empty()) return true;
+    write_again(content);
+    relocation_.moved_any = true;
+    written += content.size();
+    return true;
+  };
   while (left() && again && looked_at < kRelocationLooksAt && written < budget_bytes) {
-    if (relocation_.queue >= queues_.size()) {
+    if (relocation_.queue >= queues_.size() + topics_.size()) {
       again = relocation_.moved_any;
       relocation_ = {};
       continue;
     }
-    const auto& queue = queues_[relocation_.queue];
     bool finished = true;
-    if (queue != nullptr && !queue->deleted) {
+    if (relocation_.queue >= queues_.size()) {
+      if (TopicState* topic = topics_[relocation_.queue - queues_.size()].get()) {
+        for (auto next = topic->archive.from_sequence(relocation_.sequence.value); finished && next != topic->archive.messages.end(); ++next) {
+          relocation_.sequence = {next->sequence};
+          finished = look_at(next->payload, [&](std::string_view content) { relocate_archived(*topic, *next, content); });
+        }
+      }
+    } else if (const auto& queue = queues_[relocation_.queue]; queue != nullptr && !queue->deleted) {
       queue->messages.for_each(relocation_.sequence, [&](const queue::Entry& entry) {
         relocation_.sequence = entry.sequence;
-        if (looked_at == kRelocationLooksAt || written >= budget_bytes) {
-          finished = false;
-          return false;
-        }
-        ++looked_at;
-        const LogPosition position = payloads_.position(entry.payload);
-        if (position >= before) return true;
-        std::string_view content = payloads_.content(entry.payload);
-        std::optional<std::string> record;
-        if (content.empty()) {
-          record = read(position);
-          if (record) content = content_of_record(*record).value_or(std::string_view{});
-        }
-        if (content.empty()) return true;
-        relocate_content(*queue, entry, content);
-        relocation_.moved_any = true;
-        written += content.size();
-        return true;
+        return finished = look_at(entry.payload, [&](std::string_view content) { relocate_content(*queue, entry, content); });
       });
     }
     if (finished) {
@@ -90,9 +106,14 @@ void EngineCore::visit_messages(const std::function<void(const MessagePlace&)>& 
   for (const auto& queue : queues_) {
     if (queue == nullptr || queue->deleted) continue;
     queue->messages.for_each({0}, [&](const queue::Entry& entry) {
-      visit({queue->id.number, entry.sequence.value, entry.id, &queue->key, payloads_.position(entry.payload)});
+      visit({queue->id.number, 0, entry.sequence.value, entry.id, queue->arn, payloads_.position(entry.payload)});
       return true;
     });
+  }
+  for (const auto& topic : topics_) {
+    if (topic == nullptr) continue;
+    for (const ArchivedMessage& message : topic->archive.messages)
+      visit({0, topic->id.number, message.sequence, {}, topic->arn, payloads_.position(message.payload)});
   }
 }
 
@@ -166,6 +187,11 @@ std::string EngineCore::debug_state() const {
     for (const SubscriptionState* subscription : topic->subscriptions)
       fmt::format_to(out, "  subscription {}\n", subscription->id.number);
     duplicates_of(topic->deduplication);
+    const TopicArchive& archive = topic->archive;
+    if (archive.is_active()) fmt::format_to(out, "  archive from {} for {} ms\n", unix_ms(archive.from), archive.retention.count());
+    for (auto next = archive.first_living(now_); next != archive.messages.end(); ++next)
+      fmt::format_to(out, "  archived {} published {} at {}\n", next->sequence, unix_ms(next->published_at),
+                     payloads_.position(next->payload).value);
   }
   for (const auto& s : subscriptions_) {
     if (s == nullptr) continue;
@@ -173,8 +199,13 @@ std::string EngineCore::debug_state() const {
                    s->id.number, topic::subscription_arn(s->topic_key.view(), s->uuid).str(), s->topic.number,
                    s->deleted ? " deleted" : "", topic::text_of(s->protocol), s->endpoint, s->owner, s->principal, s->token,
                    s->references, unix_ms(s->created_at));
+    if (s->left_at) fmt::format_to(out, "  left {}\n", unix_ms(*s->left_at));
     text += "  settings ";
     settings_of(s->settings);
+    if (s->replay)
+      fmt::format_to(out, "  replay {} {} from {} to {} next {} live from {}\n", static_cast<int>(s->replay->status),
+                     s->replay->running ? "runs" : "ended", unix_ms(s->replay->start), s->replay->end ? unix_ms(*s->replay->end) : -1,
+                     s->replay->next, s->replay->live_from);
   }
   directory_.for_each([&](const topic::DirectoryChange& entry) {
     fmt::format_to(out, "directory {} {} {}", static_cast<int>(entry.kind), entry.owner, entry.key);

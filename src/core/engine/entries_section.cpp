@@ -30,6 +30,12 @@ std::uint8_t flags_of(const queue::Entry& e, std::string_view group, const Conte
   return flags;
 }
 
+char* put_number(char* end, std::uint64_t value) {
+  for (; value >= 0x80; value >>= 7) *end++ = static_cast<char>(value | 0x80);
+  *end++ = static_cast<char>(value);
+  return end;
+}
+
 }  // namespace
 
 void EntriesWriter::begin(std::uint32_t queue) {
@@ -48,10 +54,7 @@ void EntriesWriter::begin(std::uint32_t queue) {
 void EntriesWriter::add(const queue::Entry& e, std::uint64_t rank, std::string_view group, const ContentPlace& content) {
   char raw[256];  // one append an entry: 18 numbers of at most 10 bytes, the id and the flags
   char* end = raw;
-  const auto number = [&end](std::uint64_t value) {
-    for (; value >= 0x80; value >>= 7) *end++ = static_cast<char>(value | 0x80);
-    *end++ = static_cast<char>(value);
-  };
+  const auto number = [&end](std::uint64_t value) { end = put_number(end, value); };
   const std::uint8_t flags = flags_of(e, group, content);
   *end++ = static_cast<char>(flags);
   std::memcpy(end, e.id.bytes.data(), 16);
@@ -132,6 +135,61 @@ bool EntriesReader::next(Item& item) {
   if (item.content.shared) item.content.number = reader_.packed<std::uint32_t>();
   item.rank = e.sequence.value;
   if (e.state == queue::EntryState::Returned) item.rank += unzigzag(reader_.packed<std::uint64_t>());
+  if (!reader_.ok()) return false;
+  --left_;
+  return true;
+}
+
+ArchiveWriter::ArchiveWriter(std::uint32_t topic, const std::optional<Timestamp>& from) {
+  Writer writer(bytes_);
+  writer(kSnapshotVersion);
+  writer(SectionKind::PackedArchive);
+  writer(topic);
+  writer(from);
+  count_at_ = bytes_.size();
+  writer(std::uint32_t{0});
+}
+
+void ArchiveWriter::add(const ArchivedMessage& message, const ContentPlace& content) {
+  char raw[64];  // five numbers of at most 10 bytes
+  const auto published_ms = static_cast<std::uint64_t>(unix_ms(message.published_at));
+  char* end = put_number(raw, message.sequence - sequence_);
+  end = put_number(end, zigzag(published_ms - published_ms_));
+  end = put_number(end, zigzag(content.position.value - position_));
+  end = put_number(end, std::uint64_t{content.bytes} << 1 | (content.shared ? 1 : 0));
+  if (content.shared) end = put_number(end, content.number);
+  bytes_.append(raw, end);
+  sequence_ = message.sequence;
+  published_ms_ = published_ms;
+  position_ = content.position.value;
+  ++count_;
+}
+
+std::string_view ArchiveWriter::finish() {
+  std::memcpy(bytes_.data() + count_at_, &count_, sizeof count_);
+  return bytes_;
+}
+
+ArchiveReader::ArchiveReader(Reader& reader) : reader_(reader) {
+  reader_(topic_);
+  reader_(from_);
+  reader_(left_);
+}
+
+bool ArchiveReader::next(Item& item) {
+  if (left_ == 0 || !reader_.ok()) return false;
+  item = {};
+  sequence_ += reader_.packed<std::uint64_t>();
+  published_ms_ += unzigzag(reader_.packed<std::uint64_t>());
+  position_ += unzigzag(reader_.packed<std::uint64_t>());
+  const auto bytes = reader_.packed<std::uint64_t>();
+  if (!is_plausible_time(static_cast<std::int64_t>(published_ms_)) || bytes >> 33 != 0) reader_.fail();
+  else item.message.published_at = timestamp_from_unix_ms(static_cast<std::int64_t>(published_ms_));
+  item.message.sequence = sequence_;
+  item.content.position = {position_};
+  item.content.bytes = static_cast<std::uint32_t>(bytes >> 1);
+  item.content.shared = (bytes & 1) != 0;
+  if (item.content.shared) item.content.number = reader_.packed<std::uint32_t>();
   if (!reader_.ok()) return false;
   --left_;
   return true;

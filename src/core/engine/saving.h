@@ -1,27 +1,30 @@
 // A snapshot in the making: the state of one moment, written in slices while the engine goes on.
 //
 // Rule 1: what is about to change is kept first, as it was at that moment, unless it was written already: small things (queues without
-//         their messages, topics, subscriptions) as their section, entries by queue::Queue, the directory by itself.
-// Rule 2: messages of a queue that is purged or deleted meanwhile are not freed before they are written; neither are the numbers of
-//         payloads that are released (PayloadStore::hold).
+//         their messages, topics without their archive, subscriptions) as their section, entries by queue::Queue, the directory by itself,
+//         an archived message by itself.
+// Rule 2: messages of a queue that is purged or deleted meanwhile are not freed before they are written; neither are archives that
+//         become garbage, nor the numbers of payloads that are released (PayloadStore::hold).
 // Rule 3: memory follows what changes between the begin and the writing of each thing, never the size of the state.
 #pragma once
 
 #include <cstdint>
 #include <deque>
 #include <map>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "core/engine/entries_section.h"
+#include "core/engine/topic_archive.h"
 #include "core/message/deduplication.h"
 #include "core/queue/queue.h"
 
 namespace fanfare::engine {
 
 struct Saving {
-  enum class Part : std::uint8_t { Head, Queues, Topics, Subscriptions, Directory, TopicDuplicates, Messages, End, Cleaning };
+  enum class Part : std::uint8_t { Head, Queues, Topics, Subscriptions, Directory, TopicDuplicates, Messages, Archives, End, Cleaning };
 
   /// Things of one kind, by number.
   struct Numbered {
@@ -29,7 +32,7 @@ struct Saving {
     std::uint32_t end;               ///< what gets a higher number came later
     std::uint32_t next = 1;          ///< is written next
     std::vector<bool> seen;          ///< its section was made
-    std::map<std::uint32_t, std::string> sections;  ///< made before their turn
+    std::multimap<std::uint32_t, std::string> sections;  ///< made before their turn; those of a number in their order
 
     /// Whether its section is to be made now.
     bool claim(std::uint32_t number) {
@@ -50,6 +53,17 @@ struct Saving {
     std::uint64_t duplicates_end;
   };
 
+  /// What a topic archived.
+  struct Archive {
+    std::optional<Timestamp> from;  ///< nullopt: no archive policy
+    std::uint64_t next;             ///< of the topic's sequence: what comes next
+    std::uint64_t end;              ///< what follows came later
+    /// Where they lie, by sequence: among the garbage, and last in the topic, unless it was deleted.
+    std::vector<const TopicArchive::Messages*> places;
+    std::map<std::uint64_t, ArchivedMessage> kept;  ///< what left its place before its turn
+    bool begun = false;                             ///< a section was written
+  };
+
   Saving(std::size_t queues_end, std::size_t topics_end, std::size_t subscriptions_end)
       : queues(queues_end), topics(topics_end), subscriptions(subscriptions_end) {}
 
@@ -63,7 +77,8 @@ struct Saving {
   std::map<std::uint32_t, Messages> messages;  ///< by queue
   std::deque<message::DeduplicationWindow> orphans;  ///< of topics that were deleted meanwhile
   EntriesWriter section;      ///< kept, so that slices need no large piece of memory each
-  std::uint64_t entries = 0;  ///< written
+  std::map<std::uint32_t, Archive> archives;  ///< by topic
+  std::uint64_t entries = 0;  ///< written, with archived messages
 };
 
 }  // namespace fanfare::engine

@@ -1,10 +1,11 @@
 // What a snapshot consists of: a row of sections. Each begins with u8 version and u8 kind; the rest is the fields of the struct of
 // that name below, as archive.h writes them.
 //
-// Version 3, in this order: Head, queues, topics, subscriptions, directory, duplicates of topics; for each queue with messages or
-// duplicates its noisy groups, duplicates and entries (entries_section.h); End with u64 number of entries.
-// Version 2 had, instead of the packed entries, payloads with a number each, groups with a number each, and entries that named
-// both; End had the u32 number of payloads. It is read, no longer written.
+// Version 3, in this order: Head, queues, topics, subscriptions, each followed by its replay and when it left, directory, duplicates of
+// topics; for each queue with messages or duplicates its noisy groups, duplicates and entries (entries_section.h); what topics archive
+// (the same file); End with u64 number of entries and archived messages.
+// Version 2 had, instead of the packed entries and archives, payloads with a number each, groups with a number each, and entries and
+// archives that named both; End had the u32 number of payloads. It is read, no longer written.
 //
 // Rule 1: numbers of kinds are durable: never change or reuse one. A new meaning gets a new kind, and what an older program must not
 //         overlook a new version.
@@ -19,6 +20,7 @@
 #include "base/time.h"
 #include "core/engine/archive.h"
 #include "core/engine/records.h"
+#include "core/engine/topic_archive.h"
 #include "core/message/deduplication.h"
 #include "core/queue/entry.h"
 
@@ -34,8 +36,9 @@ constexpr std::uint8_t kSnapshotVersion = 3;
 constexpr std::uint8_t kSnapshotVersionWithNumberedPayloads = 2;
 
 enum class SectionKind : std::uint8_t { Head = 1, Queue = 2, Topic = 3, Subscription = 4, Payloads = 5, Entries = 6, End = 7,
-                                        Groups = 8, Duplicates = 9, Directory = 10, Noisy = 11, PackedEntries = 12 };
-inline SectionKind last_of(SectionKind) { return SectionKind::PackedEntries; }
+                                        Groups = 8, Duplicates = 9, Directory = 10, Archive = 11, Replay = 12, Left = 13, Noisy = 14,
+                                        PackedEntries = 15, PackedArchive = 16 };
+inline SectionKind last_of(SectionKind) { return SectionKind::PackedArchive; }
 
 struct HeadImage {
   std::uint64_t log_end = 0;
@@ -174,6 +177,42 @@ struct EntriesImage {
 template <class A>
 void fields(A& a, Arg<A, EntriesImage>& e) {
   a(e.queue), a(e.entries);
+}
+struct ArchivedImage {
+  std::uint64_t sequence = 0;
+  Timestamp published_at{};
+  std::uint32_t payload = 0;  ///< the number in the payload sections
+};
+template <class A>
+void fields(A& a, Arg<A, ArchivedImage>& m) {
+  a(m.sequence), a(m.published_at), a(m.payload);
+}
+/// Messages of a topic's archive, in the order of their numbers, which go on where the section before ended.
+struct ArchiveImage {
+  std::uint32_t topic = 0;
+  std::optional<Timestamp> from;  ///< nullopt: no archive policy
+  std::vector<ArchivedImage> messages;
+};
+template <class A>
+void fields(A& a, Arg<A, ArchiveImage>& i) {
+  a(i.topic), a(i.from), a(i.messages);
+}
+/// A subscription that can be restored.
+struct LeftImage {
+  std::uint32_t subscription = 0;
+  Timestamp at{};
+};
+template <class A>
+void fields(A& a, Arg<A, LeftImage>& i) {
+  a(i.subscription), a(i.at);
+}
+struct ReplayImage {
+  std::uint32_t subscription = 0;
+  Replay replay;
+};
+template <class A>
+void fields(A& a, Arg<A, ReplayImage>& i) {
+  a(i.subscription), a(i.replay.status), a(i.replay.running), a(i.replay.start), a(i.replay.end), a(i.replay.next), a(i.replay.live_from);
 }
 /// The noisy groups of a standard queue.
 struct NoisyImage {

@@ -72,7 +72,8 @@ struct TopicArchive {
     return message.published_at >= beginning(now) || message.sequence >= held_from();
   }
   /// The first from this number on.
-  [[nodiscard]] Messages::const_iterator from_sequence(std::uint64_t sequence) const {
+  [[nodiscard]] Messages::const_iterator from_sequence(std::uint64_t sequence) const { return from_sequence(messages, sequence); }
+  static Messages::const_iterator from_sequence(const Messages& messages, std::uint64_t sequence) {
     return std::lower_bound(messages.begin(), messages.end(), sequence,
                             [](const ArchivedMessage& message, std::uint64_t wanted) { return message.sequence < wanted; });
   }
