@@ -29,6 +29,7 @@ class Player {
 
   EngineFixture engine;
   bool deletes_queues = true;
+  bool archives = false;  ///< also archives, replays, and subscriptions that wait for their token
 
  private:
   std::string_view any_queue() { return kQueues[rng_.below(std::size(kQueues))]; }
@@ -90,8 +91,96 @@ class Player {
     }
   }
 
+  // Of the FIFO topic v.fifo, and of subscriptions over HTTP.
+  void archive_step() {
+    switch (rng_.below(12)) {
+      case 0: {
+        topic::TopicChanges fifo;
+        fifo.fifo = true;
+        engine.ask(CreateTopic{topic_key("v.fifo"), fifo, {}});
+        queue::AttributeChanges attributes;
+        attributes.fifo = true;
+        attributes.policy = EngineFixture::delivery_policy("v.fifo");
+        engine.ask(CreateQueue{queue_key("f.fifo"), attributes, {}});
+        engine.ask(ChangeQueue{queue_key("f.fifo"), attributes});
+        topic::SubscriptionChanges changes;
+        if (rng_.chance(1, 2)) changes.replay_policy = any_replay();
+        const std::string endpoint = queue_arn("f.fifo");
+        const Subscribe request = engine.subscription("v.fifo", endpoint, changes);
+        if (!engine.failed(engine.ask(request))) subscriptions_.push_back({TopicKey{request.topic}, request.fresh_uuid});
+        break;
+      }
+      case 1: {
+        ChangeTopic change{topic_key("v.fifo"), {}};
+        const auto days = rng_.below(4);
+        change.attributes.archive_policy = days == 0 ? "{}" : R"({"MessageRetentionPeriod":")" + std::to_string(days) + R"("})";
+        engine.ask(change);
+        break;
+      }
+      case 2:
+      case 3:
+      case 4: {
+        if (subscriptions_.empty()) break;
+        const auto& [topic, uuid] = subscriptions_[rng_.below(subscriptions_.size())];
+        ChangeSubscription change{{topic.view(), uuid}, {}};
+        change.attributes.replay_policy = rng_.chance(1, 4) ? std::string{} : any_replay();
+        engine.ask(change);
+        break;
+      }
+      case 5:
+      case 6: {
+        const std::string endpoint = "http://example.com/" + std::to_string(rng_.below(3));
+        const std::string token = std::to_string(rng_.next());
+        Subscribe request = engine.subscription(any_topic(), endpoint);
+        request.protocol = topic::DeliveryProtocol::Http;
+        request.fresh_token = token;
+        request.fresh_message = MessageId{Uuid::from_random(engine.secrets.bytes16())};
+        if (engine.failed(engine.ask(request))) break;
+        const TopicKey topic{request.topic};
+        subscriptions_.push_back({topic, request.fresh_uuid});
+        outbound_.push_back({topic, request.fresh_uuid});
+        tokens_.emplace_back(topic, token);
+        break;
+      }
+      case 7:
+      case 8: {
+        if (tokens_.empty()) break;
+        const auto& [topic, token] = tokens_[rng_.below(tokens_.size())];
+        engine.ask(ConfirmSubscription{topic.view(), token, rng_.chance(1, 5)});
+        break;
+      }
+      case 9: {
+        if (outbound_.empty()) break;
+        const auto& [topic, uuid] = outbound_[rng_.below(outbound_.size())];
+        const std::string token = std::to_string(rng_.next());
+        Caller nobody;
+        nobody.id = {1'000'000'000 + ++nobodies_};
+        nobody.identity.unrestricted = false;
+        nobody.principal.kind = policy::Principal::Kind::Anonymous;
+        engine.input(Command{nobody, Unsubscribe{{topic.view(), uuid}, token, MessageId{Uuid::from_random(engine.secrets.bytes16())}}});
+        tokens_.emplace_back(topic, token);
+        break;
+      }
+      case 10: {
+        if (rng_.chance(1, 3)) engine.pass(std::chrono::hours{rng_.below(30)});
+        break;
+      }
+      case 11: {
+        engine.feed();
+        break;
+      }
+    }
+  }
+  std::string any_replay() {
+    const Timestamp start = std::max(engine.now - std::chrono::minutes{rng_.below(rng_.chance(1, 2) ? 2 : 3'000)}, kStart);
+    std::string policy = R"({"PointType":"Timestamp","StartingPoint":")" + iso8601(start) + '"';
+    if (rng_.chance(1, 2)) policy += R"(,"EndingPoint":")" + iso8601(start + std::chrono::minutes{rng_.below(100)}) + '"';
+    return policy + "}";
+  }
+
   void step() {
     engine.pass(any_time());
+    if (archives && rng_.chance(1, 3)) return archive_step();
     const std::string body = std::string(rng_.below(200), 'x');
     switch (rng_.below(26)) {
       case 0:
@@ -271,6 +360,9 @@ class Player {
   std::vector<CallerId> waiting_;
   std::vector<ReceiptHandle> waited_;
   std::vector<std::pair<TopicKey, topic::SubscriptionUuid>> subscriptions_;
+  std::vector<std::pair<TopicKey, topic::SubscriptionUuid>> outbound_;
+  std::vector<std::pair<TopicKey, std::string>> tokens_;  // by topic
+  std::uint64_t nobodies_ = 0;
 };
 
 /// The first line that differs, as it is in both; empty if none does.
