@@ -8,7 +8,7 @@
 //         some whole prefix of what was appended later; never a record that was not appended, never a gap.
 // Rule 4: a failed commit acknowledges nothing. The records stay for another commit(), or discard_uncommitted() drops them. What was
 //         dropped may still be found after a crash until a later commit(), be it an empty one, has succeeded; then never.
-// Thread-safety: one owner thread uses the journal. snapshots(), and a LogReader, may be used by one other thread at the same time.
+// Thread-safety: one owner thread uses the journal. snapshots() may be used by one other thread at the same time.
 #pragma once
 
 #include <compare>
@@ -58,22 +58,6 @@ using RecordVisitor = std::function<bool(LogPosition position, std::string_view 
 
 /// The next piece of a snapshot, of any size, valid until the next call. Empty: the end. Nullopt: give up.
 using SnapshotSource = std::function<std::optional<std::string_view>()>;
-
-/// One record, as a LogReader shows it.
-struct LogEntry {
-  LogPosition position;
-  std::string_view record;  ///< valid until the next call of the reader
-};
-
-/// Durable records in order, for one thread beside the journal's owner, who must not trim away what is still to be read.
-class LogReader {
- public:
-  virtual ~LogReader() = default;
-  /// Where it ends: durable_end() when it was made.
-  [[nodiscard]] virtual LogPosition end() const = 0;
-  /// Nullopt at the end. Errors: Damaged, Io.
-  virtual Result<std::optional<LogEntry>, JournalError> next() = 0;
-};
 
 /// One stored snapshot, read from front to back. Owned by one thread.
 class SnapshotReader {
@@ -150,9 +134,6 @@ class Journal {
   /// All committed records from `from` (a record's position, or the end) on. Errors: NotFound, Damaged, Io.
   /// The visitor must not call the journal.
   virtual Result<Success, JournalError> replay(LogPosition from, const RecordVisitor& visit) = 0;
-
-  /// Reads [from, durable_end()) beside the owner; `from` is a record's position, or the end. Errors: NotFound, Damaged, Io.
-  virtual Result<std::unique_ptr<LogReader>, JournalError> read_beside(LogPosition from) = 0;
 
   /// Gives up records below `keep_from` (at most durable_end()), as far as whole segments allow, and never beyond the newest
   /// snapshot, where recovery begins. Returns the new first_position(). Errors: Io, NoSpace, Fenced (nothing was given up).

@@ -289,31 +289,6 @@ TEST_P(JournalContract, ASnapshotThatGivesUpLeavesTheOneBefore) {
   EXPECT_EQ(latest_snapshot(*journal_), (Entry{{}, "before"}));
 }
 
-TEST_P(JournalContract, AReaderBesideTheOwnerSeesWhatWasDurableWhenItWasMade) {
-  Entries entries;
-  for (std::size_t i = 0; i < 100; ++i) entries.push_back(append(*journal_, noise(i, 700)));
-  ASSERT_EQ(commit(*journal_), "ok");
-  auto reader = journal_->read_beside(entries[10].position);
-  ASSERT_TRUE(reader.has_value());
-  EXPECT_EQ((*reader)->end(), journal_->durable_end());
-  for (std::size_t i = 0; i < 100; ++i) append(*journal_, noise(1000 + i, 700));
-  ASSERT_EQ(commit(*journal_), "ok");
-  Entries found;
-  while (true) {
-    const auto entry = (*reader)->next();
-    ASSERT_TRUE(entry.has_value());
-    if (!*entry) break;
-    found.push_back({(*entry)->position, std::string((*entry)->record)});
-  }
-  EXPECT_EQ(found, Entries(entries.begin() + 10, entries.end()));
-  auto at_end = journal_->read_beside(journal_->durable_end());
-  ASSERT_TRUE(at_end.has_value());
-  const auto nothing = (*at_end)->next();
-  ASSERT_TRUE(nothing.has_value());
-  EXPECT_FALSE(nothing->has_value());
-  EXPECT_FALSE(journal_->read_beside(journal_->durable_end() + 8).has_value());
-}
-
 TEST_P(JournalContract, CountsWhatItDid) {
   append(*journal_, noise(1, 100));
   append(*journal_, noise(2, 200));

@@ -15,7 +15,6 @@
 #include "journal/file/control_file.h"
 #include "journal/file/frame_walker.h"
 #include "journal/file/layout.h"
-#include "journal/file/log_reader.h"
 #include "journal/file/scan.h"
 #include "journal/file/segment_pool.h"
 #include "journal/file/snapshots.h"
@@ -209,15 +208,6 @@ class FileJournal final : public Journal {
       from = from + frame_size(header.record_bytes);
     }
     return Success{};
-  }
-
-  Result<std::unique_ptr<LogReader>, JournalError> read_beside(LogPosition from) override {
-    if (from < first_position_ || durable_end_ < from || from.value % 8 != 0) return JournalError::NotFound;
-    std::vector<FileLogReader::Part> parts;
-    for (std::size_t i = index_of(from); i < segments_.size() && segments_[i].header.first < durable_end_; ++i) {
-      parts.push_back({segments_[i].header, segments_[i].end});
-    }
-    return std::unique_ptr<LogReader>(std::make_unique<FileLogReader>(files_, std::move(parts), from, durable_end_));
   }
 
   Result<LogPosition, JournalError> trim(LogPosition keep_from) override {

@@ -63,24 +63,6 @@ class MemorySnapshots final : public SnapshotStore {
 
 /// Frames as in a segment, so that positions are the same. The header is summed, for a position that is not a record's start must
 /// be noticed; the record is not.
-/// Over a copy: what the owner does meanwhile does not matter.
-class MemoryLogReader final : public LogReader {
- public:
-  explicit MemoryLogReader(LogPosition end) : end_(end) {}
-  void add(LogPosition position, std::string_view record) { entries_.emplace_back(position, record); }
-  [[nodiscard]] LogPosition end() const override { return end_; }
-  Result<std::optional<LogEntry>, JournalError> next() override {
-    if (next_ == entries_.size()) return std::optional<LogEntry>{};
-    const auto& [position, record] = entries_[next_++];
-    return std::optional<LogEntry>(LogEntry{position, record});
-  }
-
- private:
-  LogPosition end_;
-  std::vector<std::pair<LogPosition, std::string>> entries_;
-  std::size_t next_ = 0;
-};
-
 class MemoryJournal final : public Journal {
  public:
   LogPosition append(std::string_view record) override {
@@ -131,16 +113,6 @@ class MemoryJournal final : public Journal {
       from = from + frame_size(record_bytes);
     }
     return Success{};
-  }
-
-  Result<std::unique_ptr<LogReader>, JournalError> read_beside(LogPosition from) override {
-    auto reader = std::make_unique<MemoryLogReader>(durable_end_);
-    const auto copied = replay(from, [&](LogPosition position, std::string_view record) {
-      reader->add(position, record);
-      return true;
-    });
-    if (!copied) return copied.error();
-    return std::unique_ptr<LogReader>(std::move(reader));
   }
 
   Result<LogPosition, JournalError> trim(LogPosition keep_from) override {
