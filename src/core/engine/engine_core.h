@@ -377,6 +377,7 @@ class EngineCore {
                             const std::function<void(std::string_view)>& write);
   std::size_t save_step(std::size_t budget, const std::function<void(std::string_view)>& write);
   std::size_t save_messages(std::size_t budget, const std::function<void(std::string_view)>& write);
+  void forget_kept(std::size_t& budget);
   std::size_t save_archive(std::size_t budget, const std::function<void(std::string_view)>& write);
   void relocate_content(QueueState& queue, const queue::Entry& entry, std::string_view content);
 

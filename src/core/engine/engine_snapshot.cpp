@@ -20,6 +20,7 @@ constexpr std::size_t kDirectoryPerSection = 64;
 constexpr std::size_t kCostOfSection = 8;
 constexpr std::size_t kBytesPerCost = 128;
 constexpr std::size_t kCostOfDuplicate = 2;
+constexpr std::size_t kKeptPerCost = 2;
 constexpr std::size_t kNumbersPassed = 256;
 
 using Write = std::function<void(std::string_view)>;
@@ -98,7 +99,7 @@ void EngineCore::will_change(SubscriptionState& s) {
 }
 
 void EngineCore::keep_archived(const TopicState& topic, const ArchivedMessage& message) {
-  if (saving_ == nullptr) return;
+  if (saving_ == nullptr || saving_->part == Part::Cleaning) return;
   const auto archive = saving_->archives.find(topic.id.number);
   if (archive == saving_->archives.end() || message.sequence < archive->second.next || message.sequence >= archive->second.end) return;
   archive->second.kept.emplace(message.sequence, message);
@@ -144,18 +145,31 @@ bool EngineCore::snapshot_slice(std::size_t budget, const Write& write) {
     if (budget == 0) return true;
     budget -= std::min(budget, save_step(budget, write));
   }
-  if (payloads_.let_go(budget)) return true;
+  forget_kept(budget);
+  if (!saving_->messages.empty() || !saving_->archives.empty() || payloads_.let_go(budget)) return true;
   saving_.reset();
   return false;
 }
 
 void EngineCore::abandon_snapshot() {
   if (saving_ == nullptr) return;
-  for (auto& [number, messages] : saving_->messages) messages.queue->end_saving();
-  saving_->messages.clear();
-  saving_->archives.clear();
   directory_.end_saving();
   saving_->part = Part::Cleaning;
+  // What changes from now on needs not be kept.
+  for (Saving::Numbered* things : {&saving_->queues, &saving_->topics, &saving_->subscriptions}) things->end = 0;
+}
+
+// What an abandoned snapshot has not written.
+void EngineCore::forget_kept(std::size_t& budget) {
+  auto& messages = saving_->messages;
+  for (; budget > 0 && !messages.empty(); --budget)
+    if (!messages.begin()->second.queue->abandon_saving(kKeptPerCost)) messages.erase(messages.begin());
+  auto& archives = saving_->archives;
+  for (; budget > 0 && !archives.empty(); --budget) {
+    auto& kept = archives.begin()->second.kept;
+    if (kept.empty()) archives.erase(archives.begin());
+    else kept.erase(kept.begin());
+  }
 }
 
 // One step of the part that is on; returns its cost.

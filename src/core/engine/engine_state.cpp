@@ -50,7 +50,7 @@ bool EngineCore::relocate(LogPosition before, std::uint64_t budget_bytes,
   bool again = true;
   // False: the slice is over, and what is meant is looked at next time.
   const auto look_at = [&](std::uint32_t payload, const auto& write_again) {
-    if (looked_at == kRelocationLooksAt || written >= budget_bytes) return false;
+    if (looked_at >= kRelocationLooksAt || written >= budget_bytes) return false;
     ++looked_at;
     const LogPosition position = payloads_.position(payload);
     if (position >= before) return true;
@@ -87,6 +87,7 @@ bool EngineCore::relocate(LogPosition before, std::uint64_t budget_bytes,
       });
     }
     if (finished) {
+      ++looked_at;  // an empty one costs about as much as a message
       ++relocation_.queue;
       relocation_.sequence = {0};
     }

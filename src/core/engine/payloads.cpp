@@ -50,7 +50,7 @@ bool PayloadStore::let_go(std::size_t budget) {
     payloads_.free(held_.back());
     held_.pop_back();
   }
-  if (held_.empty()) std::vector<std::uint32_t>().swap(held_);
+  if (held_.empty()) std::deque<std::uint32_t>().swap(held_);  // its table of pieces, 8 bytes for 128 numbers
   return !held_.empty();
 }
 

@@ -103,7 +103,7 @@ class PayloadStore {
   Resident* oldest_ = nullptr;
   Resident* newest_ = nullptr;
   std::vector<Resident*> condemned_;
-  std::vector<std::uint32_t> held_;  // released since hold()
+  std::deque<std::uint32_t> held_;  // released since hold(); grows and shrinks by pieces, never copied or freed as a whole
   bool holding_ = false;
   std::uint64_t references_ = 0;  // of all payloads
   std::uint64_t content_bytes_ = 0;  // of all payloads, in memory or not

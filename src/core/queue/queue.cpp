@@ -222,11 +222,13 @@ bool Queue::advance(Timestamp now, RetentionPeriod retention, std::size_t budget
 
 std::size_t Queue::drain(std::size_t budget, std::vector<Entry>& removed) {
   std::size_t left = budget;
-  std::uint32_t slot = 0;
   for (; left > 0; --left) {
-    slot = entries_.next_used(slot);
-    if (slot == entries_.end()) break;
-    removed.push_back(take_out(slot));
+    drained_ = entries_.next_used(drained_);
+    if (drained_ == entries_.end()) {
+      drained_ = 0;
+      break;
+    }
+    removed.push_back(take_out(drained_));
   }
   const std::size_t ids = deduplication_.size();
   deduplication_.forget_old(Timestamp::max(), left);
@@ -316,6 +318,15 @@ void Queue::append_delayed(std::uint32_t slot) {
 void Queue::begin_saving() {
   saving_ = std::make_unique<Saving>();
   saving_->below = next_;
+}
+
+bool Queue::abandon_saving(std::size_t budget) {
+  if (saving_ == nullptr) return false;
+  saving_->below = {0};
+  for (; budget > 0 && !saving_->kept.empty(); --budget) saving_->kept.erase(saving_->kept.begin());
+  if (!saving_->kept.empty()) return true;
+  saving_.reset();
+  return false;
 }
 
 // All that changes or removes an entry begins with leave_state().

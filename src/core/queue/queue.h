@@ -195,6 +195,9 @@ class Queue {
   template <class Visit>
   bool save(std::size_t budget, Visit&& visit);
   void end_saving() { saving_.reset(); }
+  /// Instead, before save() has given out everything: nothing is kept any more, and up to `budget` entries that were kept are forgotten.
+  /// Returns whether there are more, for another call.
+  bool abandon_saving(std::size_t budget);
   /// The rank by which a Returned message is taken; for debug output and snapshots.
   [[nodiscard]] std::uint64_t rank_of(const Entry& entry) const;
   /// Puts an entry from a snapshot back; in the order of the sequence numbers. `rank` and `group` as rank_of and group_of
@@ -274,6 +277,7 @@ class Queue {
   message::DeduplicationWindow deduplication_;
 
   std::unique_ptr<Saving> saving_;  // null: nobody saves
+  std::uint32_t drained_ = 0;       // drain() has emptied the slots before this one
 };
 
 template <class Visit>

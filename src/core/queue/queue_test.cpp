@@ -321,5 +321,18 @@ TEST(Queue, IsSavedAsItWasWhateverHappensBetweenTheSlices) {
   EXPECT_EQ(saved.size(), 6u);
 }
 
+TEST(Queue, AnAbandonedSavingForgetsWhatItKeptInSlices) {
+  QueueFixture q;
+  for (int i = 0; i < 5; ++i) q.send(at(0s));
+  q.queue.begin_saving();
+  for (int i = 0; i < 3; ++i) q.receive(at(1s));  // three are kept
+  EXPECT_TRUE(q.queue.abandon_saving(2));
+  q.receive(at(1s));  // is not kept any more
+  const auto visit = [](const Entry& entry, std::uint64_t, std::string_view) { ADD_FAILURE() << entry.sequence.value; };
+  EXPECT_FALSE(q.queue.abandon_saving(2));
+  EXPECT_FALSE(q.queue.save(100, visit));
+  EXPECT_FALSE(q.queue.abandon_saving(2)) << "there is nothing to abandon";
+}
+
 }  // namespace
 }  // namespace fanfare::queue
