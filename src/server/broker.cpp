@@ -409,7 +409,7 @@ void Broker::begin_snapshot_locked(Pace pace) {
 
 void Broker::write_snapshot(LogPosition position, Pace pace) {
   std::string piece;
-  piece.reserve(2 * kSnapshotPieceBytes);  // not under the lock
+  piece.resize(2 * kSnapshotPieceBytes);  // its pages come from the system now, not under the lock
   std::uint64_t bytes = 0;
   bool more = true;
   const auto written = journal_->snapshots().write(position, [&]() -> std::optional<std::string_view> {
