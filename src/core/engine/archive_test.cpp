@@ -441,7 +441,7 @@ TEST(Archive, AContentThatCannotBeReadIsLeftOutAndTold) {
 }
 
 /// The same state from the log, from a snapshot, and from a snapshot with the log behind it.
-void expect_recovers(const Archives& e, bool settled = false) {
+void expect_recovers(Archives& e, bool settled = false) {
   EngineFixture replayed = e.replayed(1);
   if (settled) replayed.deadline();
   EXPECT_EQ(replayed.engine.debug_state(), e.engine.debug_state());

@@ -634,6 +634,8 @@ void EngineCore::start(LogPosition log_end, Timestamp now) {
   log_end_ = log_end;
   // What had expired when the log ended has gone already.
   while (!due_.empty() && due_.begin()->first <= now_) advance_due();
+  for (const auto& topic : topics_)
+    if (topic != nullptr) trim_archive(*topic, topic->archive.messages.size());
   expired_ = false;
   now_ = std::max(now_, now);
   const SequenceNumber first = SequenceNumber::first_of(options_.epoch);
