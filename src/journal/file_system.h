@@ -62,8 +62,6 @@ class File {
   virtual Result<std::size_t, FileError> write_pages(std::string_view pages, std::uint64_t offset, Sync sync);
   /// Reads up to `size` bytes; fewer only at the end of the file.
   virtual Result<std::size_t, FileError> read_at(char* into, std::size_t size, std::uint64_t offset) = 0;
-  /// The same for whole pages, around the page cache where the file system can. Fewer only at the end of the file.
-  virtual Result<std::size_t, FileError> read_pages(char* into, std::size_t size, std::uint64_t offset) { return read_at(into, size, offset); }
   /// Makes all that was written durable, and the size (fdatasync).
   virtual Result<Success, FileError> sync() = 0;
   virtual Result<std::uint64_t, FileError> size() = 0;

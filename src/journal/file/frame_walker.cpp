@@ -13,18 +13,15 @@ constexpr std::uint64_t kWindowBytes = 1u << 20;
 
 std::string_view FrameWalker::bytes_at(std::uint64_t offset, std::uint64_t size) {
   if (window_offset_ <= offset && offset + size <= window_offset_ + window_.size()) {
-    return window_.substr(offset - window_offset_, size);
+    return std::string_view(window_).substr(offset - window_offset_, size);
   }
   if (offset > file_bytes_ || file_bytes_ - offset < size) return {};
-  window_offset_ = offset / kPageBytes * kPageBytes;
-  const std::uint64_t wanted = std::min(std::max(offset - window_offset_ + size, kWindowBytes), file_bytes_ - window_offset_);
-  const std::uint64_t pages = (wanted + kPageBytes - 1) / kPageBytes * kPageBytes;
-  if (memory_ == nullptr || memory_->size() < pages) memory_ = std::make_unique<PageMemory>(pages);
-  const auto got = around_ ? file_.read_pages(memory_->data(), pages, window_offset_) : file_.read_at(memory_->data(), wanted, window_offset_);
+  window_.resize(std::min(std::max(size, kWindowBytes), file_bytes_ - offset));
+  window_offset_ = offset;
+  const auto got = file_.read_at(window_.data(), window_.size(), offset);
+  window_.resize(got ? *got : 0);
   if (!got) error_ = got.error();
-  window_ = {memory_->data(), got ? std::min<std::uint64_t>(*got, wanted) : 0};
-  const std::uint64_t skipped = offset - window_offset_;
-  return window_.size() < skipped + size ? std::string_view{} : window_.substr(skipped, size);
+  return window_.size() < size ? std::string_view{} : std::string_view(window_).substr(0, size);
 }
 
 FrameWalker::Step FrameWalker::look() {

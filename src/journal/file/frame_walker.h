@@ -2,7 +2,6 @@
 #pragma once
 
 #include <cstdint>
-#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -27,9 +26,6 @@ class FrameWalker {
   /// For a segment whose header is known by other means.
   FrameWalker(File& file, LogPosition first, std::uint32_t seed, std::uint64_t file_bytes, LogPosition start)
       : file_(file), first_(first), seed_(seed), file_bytes_(file_bytes), position_(start) {}
-
-  /// From now on reads go around the page cache: for what is read once, and was written so.
-  void go_around_the_cache() { around_ = true; }
 
   /// Looks at position().
   Step look();
@@ -62,9 +58,7 @@ class FrameWalker {
   std::uint64_t file_bytes_;
   LogPosition position_;
 
-  bool around_ = false;
-  std::unique_ptr<PageMemory> memory_;
-  std::string_view window_;  // in memory_
+  std::string window_;
   std::uint64_t window_offset_ = 0;
   FrameHeader header_;
   std::string_view record_;

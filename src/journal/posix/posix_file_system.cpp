@@ -97,24 +97,6 @@ class PosixFile final : public File {
     return done;
   }
 
-  Result<std::size_t, FileError> read_pages(char* into, std::size_t size, std::uint64_t offset) override {
-    if (around_ == Around::Unknown) open_around();
-    std::size_t done = 0;
-    while (around_ == Around::Yes && done < size) {
-      const ssize_t got = uninterrupted(
-          [&] { return ::pread(direct_.number(), into + done, size - done, static_cast<off_t>(offset + done)); });
-      if (got < 0 && errno == EINVAL) around_ = Around::No;
-      else if (got < 0) return FileError{errno, "pread"};
-      else if (got % kPageBytes != 0) return done + static_cast<std::size_t>(got);  // the end of the file
-      else if (got == 0) return done;
-      else done += static_cast<std::size_t>(got);
-    }
-    if (done == size) return done;
-    const auto rest = read_at(into + done, size - done, offset + done);
-    if (!rest) return rest.error();
-    return done + *rest;
-  }
-
   Result<Success, FileError> sync() override {
     if (uninterrupted([&] { return ::fdatasync(descriptor_.number()); }) != 0) return FileError{errno, "fdatasync"};
     return Success{};
