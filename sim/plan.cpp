@@ -23,8 +23,8 @@ constexpr std::array<std::string_view, static_cast<std::size_t>(Feature::Count)>
 std::string_view name_of(Feature feature) { return kNames[static_cast<std::size_t>(feature)]; }
 
 std::string Plan::describe() const {
-  std::string text = fmt::format("{} clients, {} operations, segments {}, snapshots {}, resident {};", clients, operations, segment_bytes,
-                                 snapshot_bytes, resident_bytes);
+  std::string text = fmt::format("{} clients, {} operations, segments {}, snapshots {} in slices of {}, resident {};", clients, operations, segment_bytes,
+                                 snapshot_bytes, snapshot_slice, resident_bytes);
   for (std::size_t i = 0; i < features.size(); ++i)
     if (features[i]) text += fmt::format(" {}", kNames[i]);
   for (const QueueSpec& queue : queues) {
@@ -122,6 +122,7 @@ Plan make_plan(std::uint64_t seed, const PlanChanges& changes) {
   plan.snapshot_bytes = plan.has(Feature::Snapshots) ? static_cast<std::uint64_t>(pick({4, 16, 64})) * 1024 : 1ull << 30;
   plan.resident_bytes = plan.has(Feature::SmallMemory) ? static_cast<std::uint64_t>(pick({1, 1000, 10'000})) : 64ull << 20;
   plan.tail_cache_bytes = static_cast<std::uint64_t>(pick({0, 4096, 1 << 20}));
+  plan.snapshot_slice = static_cast<std::size_t>(pick({1, 8, 64}));
   return plan;
 }
 

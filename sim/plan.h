@@ -37,6 +37,7 @@ struct Plan {
   int operations = 200;
   std::uint64_t segment_bytes = 16 * 1024;
   std::uint64_t snapshot_bytes = 64 * 1024;
+  std::size_t snapshot_slice = 16;  ///< see server::BrokerOptions
   std::uint64_t resident_bytes = 0;
   std::uint64_t tail_cache_bytes = 0;
   Canary canary = Canary::None;

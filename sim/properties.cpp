@@ -53,6 +53,7 @@ constexpr std::array<Row, kProperties> kRows{{
     {Property::CrashInTurn, {"crash-in-turn", Sometimes, "the process dies between two disk operations of one turn"}},
     {Property::CrashAfterCommit, {"crash-after-commit", Sometimes, "the process dies after a commit, before all of its answers left"}},
     {Property::CrashInSnapshot, {"crash-in-snapshot", Sometimes, "the process dies while a snapshot is written"}},
+    {Property::ChangedInSnapshot, {"changed-in-snapshot", Sometimes, "something is written to the log between two slices of a snapshot"}},
     {Property::CrashInRecovery, {"crash-in-recovery", Sometimes, "the process dies while it recovers"}},
     {Property::UnsyncedTail, {"unsynced-tail", Sometimes, "a crash with records that were appended and not durable"}},
     {Property::TailLost, {"unsynced-tail-lost", Sometimes, "a crash loses records that were not durable"}},

@@ -59,6 +59,7 @@ enum class Property : std::uint8_t {
   CrashInTurn,
   CrashAfterCommit,
   CrashInSnapshot,
+  ChangedInSnapshot,
   CrashInRecovery,
   UnsyncedTail,
   TailLost,

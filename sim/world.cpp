@@ -272,9 +272,13 @@ void World::start() {
   options.engine.resident_bytes_max = plan_.resident_bytes;
   options.relaxed = plan_.canary == Canary::EarlyReply;
   options.run_aside = [this, one = process.get()](std::function<void()> job) {
-    one->aside.push_back(std::move(job));
+    one->aside.push_back(std::make_unique<Aside>(std::move(job)));
     after_if_alive(static_cast<Micros>(rng_.below(300 * kMilli)), [this] { run_aside(); });
   };
+  options.between_slices = [this, one = process.get()] {
+    if (rng_.chance(2, 3)) one->aside.front()->rest();
+  };
+  options.snapshot_slice = plan_.snapshot_slice;
   static server::Log log = server::Log::silent();
   auto recovered = server::Broker::recover(options, std::move(opened->journal), process->clock, log);
   if (!recovered) return start_failed(Property::Recovers, recovered.error(), false);
@@ -375,17 +379,25 @@ void World::die(Death death) {
 
 void World::run_aside() {
   if (process_->aside.empty()) return;
-  auto job = std::move(process_->aside.front());
-  process_->aside.erase(process_->aside.begin());
+  Aside& job = *process_->aside.front();
   const auto where = [this] {
     return process_->broker->locked([](engine::Engine& engine, journal::Journal& journal) {
       return fmt::format("log {}..{} durable {} oldest needed {}", journal.first_position().value, journal.next_position().value, journal.durable_end().value,
                          engine.oldest_needed_position().value_or(LogPosition{}).value);
     });
   };
-  event([&] { return "upkeep begins: " + where(); });
-  job();
-  event([&] { return "upkeep done: " + where(); });
+  const auto snapshot_at = [this]() -> std::optional<LogPosition> {
+    return process_->broker->locked([](engine::Engine& engine, journal::Journal&) { return engine.snapshotting() ? std::optional{engine.log_end()} : std::nullopt; });
+  };
+  if (!job.begun()) event([&] { return "upkeep begins: " + where(); });
+  else if (snapshot_at() > process_->rested_at) tally_.note(Property::ChangedInSnapshot);
+  if (job.go_on()) {
+    process_->rested_at = snapshot_at();
+    after_if_alive(static_cast<Micros>(rng_.below(rng_.chance(1, 2) ? kMilli : 20 * kMilli)), [this] { run_aside(); });
+  } else {
+    event([&] { return "upkeep done: " + where(); });
+    process_->aside.pop_front();
+  }
   if (disk_->power_is_off()) {
     tally_.note(Property::CrashInSnapshot);
     die(fault_rng_.chance(1, 2) ? Death::Kill : Death::PowerCut);

@@ -22,6 +22,7 @@
 #include "server/clock.h"
 #include "server/data_plane.h"
 #include "server/log.h"
+#include "sim/aside.h"
 #include "sim/clients.h"
 #include "sim/oracle.h"
 #include "sim/plan.h"
@@ -70,7 +71,8 @@ class World final : public Kernel {
     api::aws::DevelopmentAuthenticator authenticator{{}};
     std::unique_ptr<SimLoop> loop;
     std::unique_ptr<server::DataPlane> plane;
-    std::vector<std::function<void()>> aside;  // snapshots that wait to be written
+    std::deque<std::unique_ptr<Aside>> aside;  // upkeep; only the first has begun
+    std::optional<LogPosition> rested_at;      // where the log ended when a snapshot paused last
   };
 
   struct Outstanding {

@@ -26,8 +26,7 @@ constexpr std::uint64_t kRelocationSliceBytes = 32 << 10;
 constexpr std::uint64_t kRelocationCommitBytes = 512 << 10;
 /// A rest is this many times as long as the slice before it.
 constexpr int kSliceRest = 2;
-/// Of a snapshot: what a slice does takes some 30 microseconds; the journal gets pieces of this size.
-constexpr std::size_t kSnapshotSliceBudget = 512;
+/// Of a snapshot: the journal gets pieces of this size.
 constexpr std::size_t kSnapshotPieceBytes = 128 << 10;
 constexpr std::uint64_t kWorthASnapshotAtClose = 8ull << 20;  // replaying less takes a few milliseconds
 
@@ -447,11 +446,16 @@ bool Broker::snapshot_slice(std::string& out, Pace pace) {
   {
     const std::lock_guard lock{mutex_};
     const HoldStart hold = start_hold();
-    more = engine_->snapshot_slice(kSnapshotSliceBudget, [&](std::string_view section) { append_framed(out, section); });
+    more = engine_->snapshot_slice(options_.snapshot_slice, [&](std::string_view section) { append_framed(out, section); });
     note_hold(hold);
   }
-  if (more && pace == Pace::Resting && !closing_ && !options_.run_aside) std::this_thread::sleep_for((clock_.steady() - begin) * kSliceRest);
+  if (more) rest_after_slice(begin, pace);
   return more;
+}
+
+void Broker::rest_after_slice(Instant begin, Pace pace) {
+  if (options_.between_slices) return options_.between_slices();
+  if (pace == Pace::Resting && !closing_ && !options_.run_aside) std::this_thread::sleep_for((clock_.steady() - begin) * kSliceRest);
 }
 
 // ---- Relocation ---------------------------------------------------------------------------------------------------------
@@ -461,8 +465,7 @@ void Broker::relocate(LogPosition before) {
   for (bool more = true; more && !closing_;) {
     const Instant begin = clock_.steady();
     more = relocate_slice(before, outputs);
-    const auto rest = (clock_.steady() - begin) * kSliceRest;
-    if (more) std::this_thread::sleep_for(rest);
+    if (more) rest_after_slice(begin, Pace::Resting);
   }
 }
 

@@ -62,6 +62,10 @@ struct BrokerOptions {
   /// Runs what a thread does otherwise (snapshots, relocation), outside the broker's lock and before close(). The
   /// simulator decides when; empty: a thread.
   std::function<void(std::function<void()>)> run_aside;
+  /// With run_aside: called between two slices, outside the lock, instead of a rest. An exception from it leaves the job for good; then
+  /// the broker can only be destroyed.
+  std::function<void()> between_slices;
+  std::size_t snapshot_slice = 512;             ///< what a slice of a snapshot does, in the engine's measure: some 30 microseconds
 };
 
 /// What keeping the log small has cost since the start.
@@ -159,6 +163,7 @@ class Broker {
   void begin_snapshot_locked(Pace pace);
   void write_snapshot(LogPosition position, Pace pace);
   bool snapshot_slice(std::string& out, Pace pace);
+  void rest_after_slice(Instant begin, Pace pace);
   void note_deadline_locked();
   void hand_in_contents(std::span<const LogPosition> wanted, Timestamp now);
   void relocate(LogPosition before);
