@@ -1,5 +1,9 @@
 // The fanfare command: one program, one sub-command a job.
 #include <CLI/CLI.hpp>
+#include <fmt/format.h>
+
+#include <string>
+#include <vector>
 
 #include "cli/bench_command.h"
 #include "cli/graphql_command.h"
@@ -8,11 +12,35 @@
 #include "cli/policy_command.h"
 #include "cli/serve_command.h"
 
+namespace {
+
+/// What is wrong in one line, and where help is: the whole help behind it would push it off the screen.
+std::string explain(const CLI::App* app, const CLI::Error& error) {
+  const CLI::App* command = app;
+  std::string name = "fanfare";
+  while (!command->get_subcommands().empty()) {
+    command = command->get_subcommands().front();
+    name += " " + command->get_name();
+  }
+  std::string what = error.what();
+  if (command->get_require_subcommand_min() > 0) {
+    std::string accepted;
+    for (const CLI::App* one : command->get_subcommands([](const CLI::App*) { return true; }))
+      accepted += (accepted.empty() ? "" : ", ") + one->get_name();
+    const std::vector<std::string> rest = command->remaining();
+    what = rest.empty() ? fmt::format("a command is missing; accepted are {}", accepted)
+                        : fmt::format("'{}' is unknown; accepted are {}", rest.front(), accepted);
+  }
+  return fmt::format("{}: {}\nSee {} --help.\n", name, what, name);
+}
+
+}  // namespace
+
 int main(int argc, char** argv) {
   CLI::App app{"Fanfare: publish once; every worker gets its own durable copy, every person gets the news."};
   app.set_version_flag("--version", "fanfare " FANFARE_VERSION);
   app.require_subcommand(1);
-  app.failure_message(CLI::FailureMessage::help);
+  app.failure_message(explain);
   int exit_code = 0;
   fanfare::cli::add_serve_command(app, exit_code);
   fanfare::cli::add_journal_command(app, exit_code);

@@ -301,7 +301,7 @@ ToolResult repair_journal_folder(const std::string& given, bool json) {
 
   std::string text;
   wire::json::Writer out{text};
-  const bool lost = !losses.empty() || !state.dropped.empty() || !unreadable.empty() || state.snapshot_unreadable;
+  const bool lost = !losses.empty() || !state.dropped.empty() || !unreadable.empty() || !state.made_up.empty() || state.snapshot_unreadable;
   out.begin_object().key("repaired").boolean(true).key("lost").boolean(lost).key("folder").string(folder).key("original").string(kept).key("report").string(report_file);
   out.key("records_read").unsigned_integer(looked->log->records()).key("messages_kept").unsigned_integer(state.engine->message_count());
   out.key("damage");

@@ -5,7 +5,11 @@
 
 #include <algorithm>
 #include <array>
+#include <cerrno>
+#include <filesystem>
+#include <fstream>
 #include <functional>
+#include <system_error>
 
 #include "net/address.h"
 #include "net/smtp_client.h"
@@ -182,6 +186,8 @@ void read_section(const YAML::Node& node, const std::string& prefix, ServeOption
   }
 }
 
+bool is_region_character(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-'; }
+
 Result<Success, std::string> one_of(std::string_view flag, const std::string& value, std::initializer_list<std::string_view> accepted) {
   std::string list;
   for (const std::string_view word : accepted) {
@@ -205,15 +211,18 @@ bool ServeOptions::has_role(std::string_view role) const {
 
 Result<Success, std::string> read_config_file(const std::string& path, ServeOptions& options) {
   try {
-    const YAML::Node root = YAML::LoadFile(path);
+    // Not YAML::LoadFile(): of a folder it throws what is no exception of YAML's.
+    std::ifstream file{path, std::ios::binary};
+    std::string text;
+    for (char part[4096]; file.read(part, sizeof part), file.gcount() > 0;) text.append(part, static_cast<std::size_t>(file.gcount()));
+    if (!file.eof()) return fmt::format("{}: cannot be read: {}", path, std::generic_category().message(errno));
+    const YAML::Node root = YAML::Load(text);
     if (root.IsNull()) return Success{};
     if (!root.IsMap()) return fmt::format("{}: expected a map of settings", path);
     read_section(root, "", options);
     return Success{};
   } catch (const Refused& refused) {
     return fmt::format("{}: {}", path, refused.text);
-  } catch (const YAML::BadFile&) {
-    return fmt::format("{}: cannot be read", path);
   } catch (const YAML::Exception& error) {
     return fmt::format("{}: line {}: {}", path, error.mark.line + 1, error.msg);
   }
@@ -256,6 +265,10 @@ Result<Success, std::string> check(const ServeOptions& options) {
         return fmt::format("sources: {{topic: {}}}: this version polls queues only; subscribe a queue to the topic and name it", source.topic);
   if (options.account.size() != 12 || !std::all_of(options.account.begin(), options.account.end(), [](char c) { return c >= '0' && c <= '9'; }))
     return fmt::format("--account: '{}' is no account; accepted are 12 digits", options.account);
+  if (options.region.empty() || options.region.size() > 64 || !std::all_of(options.region.begin(), options.region.end(), is_region_character))
+    return fmt::format("--region: '{}' is no region; accepted are 1 to 64 letters, digits and hyphens, such as us-east-1", options.region);
+  if (std::error_code ignored; !options.edge_files.empty() && !std::filesystem::is_directory(options.edge_files, ignored))
+    return fmt::format("--edge-files: {} is no folder", options.edge_files);
   if (options.threads < 0 || options.threads > 256) return fmt::format("--threads: {} is out of range; accepted are 1 to 256, 0 for one a core", options.threads);
   if (options.segment_bytes < (1u << 20) || options.segment_bytes > (4ull << 30))
     return std::string{"journal.segment_bytes: accepted are 1MiB to 4GiB"};

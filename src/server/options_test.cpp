@@ -31,7 +31,7 @@ TEST_F(ConfigFile, EveryKeyIsRead) {
 data: /tmp/x
 memory: true
 listen: 127.0.0.1:1
-edge: {listen: "127.0.0.1:2", files: /srv, allowed_origins: [https://app.example.com]}
+edge: {listen: "127.0.0.1:2", files: /tmp, allowed_origins: [https://app.example.com]}
 admin: 127.0.0.1:3
 roles: broker,live
 auth: {mode: development, access_keys: {AKID: secret}}
@@ -58,7 +58,7 @@ journal: {resident_bytes: 512KiB, segment_bytes: 2MiB, snapshot_bytes: 1GiB}
   EXPECT_TRUE(options_.memory);
   EXPECT_EQ(options_.listen, "127.0.0.1:1");
   EXPECT_EQ(options_.edge, "127.0.0.1:2");
-  EXPECT_EQ(options_.edge_files, "/srv");
+  EXPECT_EQ(options_.edge_files, "/tmp");
   EXPECT_EQ(options_.allowed_origins, std::vector<std::string>{"https://app.example.com"});
   EXPECT_EQ(options_.admin, "127.0.0.1:3");
   EXPECT_TRUE(options_.has_role("live"));
@@ -79,6 +79,14 @@ journal: {resident_bytes: 512KiB, segment_bytes: 2MiB, snapshot_bytes: 1GiB}
   EXPECT_EQ(options_.resident_bytes, 512u << 10);
   EXPECT_EQ(options_.segment_bytes, 2u << 20);
   EXPECT_EQ(options_.snapshot_bytes, 1u << 30);
+}
+
+TEST_F(ConfigFile, WhatIsNoFileIsRefused) {
+  for (const auto& [path, why] : {std::pair{folder_.path(), "Is a directory"}, {folder_.path() + "/missing", "No such file or directory"}}) {
+    const auto read = read_config_file(path, options_);
+    ASSERT_FALSE(read.has_value());
+    EXPECT_EQ(read.error(), path + ": cannot be read: " + why);
+  }
 }
 
 TEST_F(ConfigFile, MailNeedsAServerAndAnAddress) {
@@ -125,6 +133,9 @@ TEST_F(ConfigFile, WhatIsRefusedNamesLineKeyAndWhatIsAccepted) {
       {"- a\n", ": expected a map of settings"},
       {"region: [\n", ": line 2: "},
       {"region: {a: b}\n", ": line 1: region: expected one value"},
+      {"region: ''\n", "--region: '' is no region; accepted are 1 to 64"},
+      {"region: us east\n", "--region: 'us east' is no region; accepted are 1 to 64"},
+      {"edge: {files: /no/such/folder}\n", "--edge-files: /no/such/folder is no folder"},
   };
   for (const Refusal& one : cases) {
     options_ = {};

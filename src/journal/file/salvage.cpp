@@ -56,7 +56,8 @@ Result<Success, OpenError> SalvagedLog::gather() {
   });
   std::reverse(parts_.begin(), parts_.end());
   if (!parts_.empty()) parts_.back().is_last = true;
-  if (!parts_.empty()) end_ = parts_.front().header.first;
+  if (scan_.control) end_ = scan_.control->kept_from;  // the oldest segment begins there
+  else if (!parts_.empty()) end_ = parts_.front().header.first;
   return Success{};
 }
 
@@ -172,7 +173,7 @@ Result<Success, OpenError> SalvagedLog::walk_part(Part& part, const std::functio
 
 Result<Success, OpenError> SalvagedLog::walk(const std::function<void(LogPosition, std::string_view)>& visit) {
   for (Part& part : parts_) {
-    if (part.header.first > end_ && &part != &parts_.front()) {
+    if (part.header.first > end_) {
       const bool known = !losses_.empty() && losses_.back().to == part.header.first;
       if (!known) losses_.push_back({"", 0, 0, end_, part.header.first, "a segment file, found none"});
     }

@@ -101,6 +101,17 @@ TEST(Salvage, AMissingSegmentIsNamedByItsPositions) {
   EXPECT_EQ(found.entries.size(), 40 - lost);
 }
 
+TEST(Salvage, AMissingBeginningIsALoss) {
+  ClosedJournal it;
+  ASSERT_TRUE(it.disk.remove("00000000000000000001.segment").has_value());
+  const Found found = salvage(it.disk);
+  ASSERT_EQ(found.losses.size(), 1u);
+  EXPECT_EQ(found.losses.front().file, "");
+  EXPECT_EQ(found.losses.front().from, LogPosition{});
+  ASSERT_FALSE(found.entries.empty());
+  EXPECT_EQ(found.losses.front().to, found.entries.front().position);
+}
+
 TEST(Salvage, WithoutTheLastSegmentTheEndIsWhatWasPromised) {
   ClosedJournal it;
   ASSERT_TRUE(it.disk.remove("00000000000000000003.segment").has_value());
