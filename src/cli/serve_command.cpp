@@ -45,6 +45,9 @@ void add_serve_command(CLI::App& app, int& exit_code) {
   add_option(command, flags, "--listen", &ServeOptions::listen, "SNS, SQS, STS (127.0.0.1:4566; port 0 picks a free one)", "HOST:PORT");
   add_option(command, flags, "--edge", &ServeOptions::edge, "inbox and live delivery for browsers (127.0.0.1:4580)", "HOST:PORT");
   add_option(command, flags, "--admin", &ServeOptions::admin, "metrics, health, administration (127.0.0.1:4590)", "HOST:PORT");
+  add_option(command, flags, "--tls-certificate", &ServeOptions::tls_certificate,
+             "--listen and --edge speak TLS: PEM file of the certificate and its chain; read anew when it changes, and on SIGHUP", "FILE");
+  add_option(command, flags, "--tls-key", &ServeOptions::tls_key, "PEM file of the certificate's key, without a passphrase", "FILE");
   add_option(command, flags, "--roles", &ServeOptions::roles, "which parts run (broker,live,inbox,console)", "LIST");
   add_option(command, flags, "--auth", &ServeOptions::auth, "development: any access key is accepted; enforced: only those of --identities", "MODE");
   add_option(command, flags, "--identities", &ServeOptions::identities, "YAML file of users, roles, accounts and their keys; read anew when it changes", "FILE");

@@ -26,7 +26,8 @@ class TinyServer : public Server {
     std::string method, target, host, body;
   };
 
-  TinyServer() : Server(LoopKind::Epoll) {
+  TinyServer() : TinyServer(made(LoopKind::Epoll)) {}
+  explicit TinyServer(std::unique_ptr<Loop> given) : Server(std::move(given)) {
     receive = [this](ConnectionId id, std::string_view bytes) { take(id, bytes); };
     end = [this](ConnectionId id) { loop->close(id, After::Flush); };
   }

@@ -33,16 +33,20 @@ struct Closed {
 // A loop on its thread. The on_* functions may be replaced before start(); what they saw is read under the lock.
 class Server : public LoopHandler {
  public:
-  explicit Server(LoopKind kind, LoopOptions options = {}) {
-    auto made = make_loop(kind, std::move(options));
-    FANFARE_ASSERT(made.has_value(), made.error().text);
-    loop = std::move(*made);
+  explicit Server(LoopKind kind, LoopOptions options = {}) : Server(made(kind, std::move(options))) {}
+  explicit Server(std::unique_ptr<Loop> given) : loop(std::move(given)) {
     const auto listening = loop->listen(kAnyPort);
     FANFARE_ASSERT(listening.has_value(), listening.error().text);
     listener = listening->id;
     address = listening->address;
   }
   ~Server() override { stop(); }
+
+  static std::unique_ptr<Loop> made(LoopKind kind, LoopOptions options = {}) {
+    auto made = make_loop(kind, std::move(options));
+    FANFARE_ASSERT(made.has_value(), made.error().text);
+    return std::move(*made);
+  }
 
   void start() {
     thread_ = std::thread{[this] { loop->run(*this); }};

@@ -11,6 +11,10 @@
 
 #include <atomic>
 #include <cerrno>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
 #include <string>
 #include <thread>
 
@@ -21,8 +25,8 @@ namespace fanfare::net::testing {
 
 // A certificate signed by itself.
 struct Certificate {
-  explicit Certificate(const char* subject_names = "IP:127.0.0.1,DNS:localhost", long valid_for_s = 3600) {
-    key = EVP_PKEY_Q_keygen(nullptr, nullptr, "EC", "P-256");
+  explicit Certificate(const char* subject_names = "IP:127.0.0.1,DNS:localhost", long valid_for_s = 3600, unsigned rsa_bits = 0) {
+    key = rsa_bits > 0 ? EVP_PKEY_Q_keygen(nullptr, nullptr, "RSA", std::size_t{rsa_bits}) : EVP_PKEY_Q_keygen(nullptr, nullptr, "EC", "P-256");
     x509 = X509_new();
     X509_set_version(x509, 2);
     ASN1_INTEGER_set(X509_get_serialNumber(x509), 1);
@@ -46,14 +50,51 @@ struct Certificate {
   [[nodiscard]] std::string pem() const {
     BIO* bio = BIO_new(BIO_s_mem());
     PEM_write_bio_X509(bio, x509);
+    return text_of(bio);
+  }
+  /// With a passphrase: encrypted.
+  [[nodiscard]] std::string key_pem(const char* passphrase = nullptr) const {
+    BIO* bio = BIO_new(BIO_s_mem());
+    PEM_write_bio_PKCS8PrivateKey(bio, key, passphrase == nullptr ? nullptr : EVP_aes_128_cbc(), passphrase,
+                                  passphrase == nullptr ? 0 : static_cast<int>(std::strlen(passphrase)), nullptr, nullptr);
+    return text_of(bio);
+  }
+  EVP_PKEY* key = nullptr;
+  X509* x509 = nullptr;
+
+ private:
+  static std::string text_of(BIO* bio) {
     char* text = nullptr;
     const long size = BIO_get_mem_data(bio, &text);
     std::string result(text, static_cast<std::size_t>(size));
     BIO_free(bio);
     return result;
   }
-  EVP_PKEY* key = nullptr;
-  X509* x509 = nullptr;
+};
+
+// PEM files for as long as it lives.
+class PemFiles {
+ public:
+  PemFiles() {
+    char folder[] = "/tmp/fanfare_pem_XXXXXX";
+    FANFARE_ASSERT(mkdtemp(folder) != nullptr);
+    folder_ = folder;
+  }
+  PemFiles(const PemFiles&) = delete;
+  PemFiles& operator=(const PemFiles&) = delete;
+  ~PemFiles() {
+    std::error_code ignored;
+    std::filesystem::remove_all(folder_, ignored);
+  }
+  /// Its path. What was there before is replaced.
+  std::string write(const std::string& name, const std::string& text) {
+    const std::string path = folder_ + "/" + name;
+    std::ofstream{path, std::ios::trunc} << text;
+    return path;
+  }
+
+ private:
+  std::string folder_;
 };
 
 // Accepts `connections` TLS connections one after the other and answers each request with "hello".

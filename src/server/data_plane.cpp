@@ -224,7 +224,7 @@ void DataPlane::serve(Connection& connection, const http::Request& request) {
   const std::uint64_t number = next_request_++;
   const engine::CallerId caller = Broker::caller_id(target_, number);
   api::ReplyContext context;
-  const api::RequestInfo info{.caller = caller, .peer_ip = connection.peer_ip, .secure = false, .now = now(), .secrets = secrets_};
+  const api::RequestInfo info{.caller = caller, .peer_ip = connection.peer_ip, .secure = options_.secure, .now = now(), .secrets = secrets_};
   const std::size_t offset = turn_bytes_.size();
   const api::Decoded decoded = service_.decode(request, info, context, turn_bytes_);
   if (!request.keep_alive) connection.closing = true;

@@ -34,6 +34,7 @@ namespace fanfare::server {
 
 struct DataPlaneOptions {
   api::ServiceOptions api;
+  bool secure = false;     ///< the loop speaks TLS: queue URLs begin with https, and policies see aws:SecureTransport
   Chaos* chaos = nullptr;  ///< null: no faults
   /// A request that has begun, and of which nothing more comes; one that comes in drops must be whole after four times this.
   milliseconds half_request_timeout{30'000};

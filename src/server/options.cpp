@@ -151,6 +151,8 @@ const std::map<std::string, Setter>& settings() {
       {"smtp.login_file", set(&ServeOptions::smtp_login_file)},
       {"smtp.ca_file", set(&ServeOptions::smtp_ca_file)},
       {"smtp.plain", set(&ServeOptions::smtp_plain)},
+      {"tls.certificate", set(&ServeOptions::tls_certificate)},
+      {"tls.key", set(&ServeOptions::tls_key)},
       {"edge.allowed_origins", set_origins},
       {"edge.files", set(&ServeOptions::edge_files)},
       {"journal.resident_bytes", set(&ServeOptions::resident_bytes)},
@@ -248,6 +250,9 @@ Result<Success, std::string> check(const ServeOptions& options) {
   } else if (!options.smtp_from.empty() || options.smtp_plain || !options.smtp_login_file.empty() || !options.smtp_ca_file.empty()) {
     return std::string{"--smtp: names the mail server that the other settings of mail are for; it is missing"};
   }
+  if (options.tls_certificate.empty() != options.tls_key.empty())
+    return fmt::format("--{}: a certificate and its key belong together; the {} is missing",
+                       options.tls_certificate.empty() ? "tls-certificate" : "tls-key", options.tls_certificate.empty() ? "certificate" : "key");
   if (const auto plan = FaultPlan::parse(options.chaos); !plan) return "--chaos: " + plan.error();
   std::string_view rest = options.roles;
   if (rest.empty()) return std::string{"--roles: name at least one of broker, live, inbox, console"};

@@ -50,6 +50,8 @@ struct ServeOptions {
   std::string smtp_login_file;   ///< smtp.login_file: two lines, user and password; else FANFARE_SMTP_USER and _PASSWORD
   std::string smtp_ca_file;      ///< smtp.ca_file: certificates that the mail server is verified with instead of the system's
   bool smtp_plain = false;       ///< smtp.plain: mails and login go without TLS
+  std::string tls_certificate;   ///< tls.certificate: PEM, the server's and its chain; empty: the ports speak plain HTTP
+  std::string tls_key;           ///< tls.key: PEM, without a passphrase
   bool allow_public_development = false;  ///< development mode on an address that others can reach
   std::map<std::string, std::string> access_keys;  ///< known key id -> secret: their signatures are checked in development, too
   std::vector<SourceOptions> live_sources;
@@ -61,6 +63,8 @@ struct ServeOptions {
   std::uint64_t snapshot_bytes = 256ull << 20;   ///< journal.snapshot_bytes: log written between two snapshots
 
   [[nodiscard]] bool has_role(std::string_view role) const;
+  /// Whether the data plane and the edge speak TLS; the admin port never does.
+  [[nodiscard]] bool has_tls() const { return !tls_certificate.empty(); }
 };
 
 /// Reads a configuration file into `options`. The error says file, line, key and what is accepted.

@@ -47,6 +47,7 @@ allow-public-development: true
 live: {sources: [{queue: events}]}
 inbox: {sources: [{queue: notices, create: true}]}
 smtp: {server: "smtp://mail.example.com:587", from: news@example.com, login_file: /etc/login, ca_file: /etc/ca.pem, plain: true}
+tls: {certificate: /etc/server.pem, key: /etc/server.key}
 journal: {resident_bytes: 512KiB, segment_bytes: 2MiB, snapshot_bytes: 1GiB}
 )"), "");
   EXPECT_EQ(options_.smtp, "smtp://mail.example.com:587");
@@ -54,6 +55,9 @@ journal: {resident_bytes: 512KiB, segment_bytes: 2MiB, snapshot_bytes: 1GiB}
   EXPECT_EQ(options_.smtp_login_file, "/etc/login");
   EXPECT_EQ(options_.smtp_ca_file, "/etc/ca.pem");
   EXPECT_TRUE(options_.smtp_plain);
+  EXPECT_EQ(options_.tls_certificate, "/etc/server.pem");
+  EXPECT_EQ(options_.tls_key, "/etc/server.key");
+  EXPECT_TRUE(options_.has_tls());
   EXPECT_EQ(options_.data, "/tmp/x");
   EXPECT_TRUE(options_.memory);
   EXPECT_EQ(options_.listen, "127.0.0.1:1");

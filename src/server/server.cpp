@@ -21,6 +21,7 @@
 #include "api/aws/authenticator.h"
 #include "journal/file/file_journal.h"
 #include "journal/memory/memory_journal.h"
+#include "net/tls_loop.h"
 #include "server/admin_plane.h"
 #include "server/data_plane.h"
 #include "server/edge_plane.h"
@@ -29,6 +30,7 @@
 #include "server/in_process_transport.h"
 #include "server/sources.h"
 #include "server/thread_kind.h"
+#include "server/tls_files.h"
 #include "store/memory_inbox_store.h"
 #include "store/sqlite_inbox_store.h"
 #include "wire/json/writer.h"
@@ -107,6 +109,29 @@ std::unique_ptr<net::Loop> make_loop(const ServeOptions& options, net::LoopOptio
   return std::move(*loop);
 }
 
+std::string refusal_text() {
+  std::string text;
+  const wire::http::Header headers[] = {{"Content-Type", "text/plain; charset=utf-8"}, {"Retry-After", "1"}};
+  wire::http::append_response(text, 503, headers, "too many connections\n", {.keep_alive = false});
+  return text;
+}
+
+/// What a plain HTTP request to a port with TLS reads.
+std::string plain_reply_text() {
+  std::string text;
+  const wire::http::Header headers[] = {{"Content-Type", "text/plain; charset=utf-8"}};
+  wire::http::append_response(text, 400, headers, "this port speaks TLS: use https://\n", {.keep_alive = false});
+  return text;
+}
+
+/// A loop of a port that speaks TLS if it is configured.
+std::unique_ptr<net::Loop> make_public_loop(const ServeOptions& options, const TlsFiles* tls) {
+  // One connection too many has not shaken hands yet and could not read a response: then it is just closed.
+  auto loop = make_loop(options, {.refusal = tls == nullptr ? refusal_text() : std::string{}});
+  if (tls == nullptr) return loop;
+  return net::make_tls_loop(std::move(loop), tls->certificate(), {.plain_reply = plain_reply_text()});
+}
+
 net::Listening listen(net::Loop& loop, std::string_view flag, const net::SocketAddress& address, bool reuse_port) {
   const auto listening = loop.listen(address, {.reuse_port = reuse_port});
   if (!listening) throw StartFailure{kPort, fmt::format("--{}: {}", flag, listening.error().text)};
@@ -151,12 +176,13 @@ class LoopThreads {
   std::vector<std::thread> threads_;
 };
 
-/// SIGTERM and SIGINT go to the thread that waits for them; SIGPIPE to nobody.
-sigset_t block_signals() {
+/// SIGTERM, SIGINT and, where it means something, SIGHUP go to the thread that waits for them; SIGPIPE to nobody.
+sigset_t block_signals(const ServeOptions& options) {
   sigset_t set;
   sigemptyset(&set);
   sigaddset(&set, SIGTERM);
   sigaddset(&set, SIGINT);
+  if (options.has_tls()) sigaddset(&set, SIGHUP);
   pthread_sigmask(SIG_BLOCK, &set, nullptr);
   signal(SIGPIPE, SIG_IGN);
   return set;
@@ -168,13 +194,6 @@ void raise_file_limit() {
     limit.rlim_cur = limit.rlim_max;
     setrlimit(RLIMIT_NOFILE, &limit);
   }
-}
-
-std::string refusal_text() {
-  std::string text;
-  const wire::http::Header headers[] = {{"Content-Type", "text/plain; charset=utf-8"}, {"Retry-After", "1"}};
-  wire::http::append_response(text, 503, headers, "too many connections\n", {.keep_alive = false});
-  return text;
 }
 
 std::unique_ptr<store::InboxStore> open_inbox_store(const ServeOptions& options, Secrets& secrets) {
@@ -255,6 +274,13 @@ int run(const ServeOptions& options, const sigset_t& signals, Log& log) {
   if (options.allow_public_development) log.warn("server.public_development");
   if (options.policies == "off") log.warn("server.policies_off", {{"meaning", "resource policies are stored and not enforced"}});
   raise_file_limit();
+  std::unique_ptr<TlsFiles> tls;  // null: plain HTTP
+  if (options.has_tls()) {
+    auto opened = TlsFiles::open(options.tls_certificate, options.tls_key, log);
+    if (!opened) throw StartFailure{kConfiguration, opened.error()};
+    tls = std::move(*opened);
+  }
+  const std::string scheme = tls != nullptr ? "https://" : "http://";
 
   OsSecrets secrets;
   if (!options.memory) {
@@ -274,6 +300,7 @@ int run(const ServeOptions& options, const sigset_t& signals, Log& log) {
   Broker& broker = **recovered;
 
   DataPlaneOptions plane_options;
+  plane_options.secure = tls != nullptr;
   plane_options.api.account = AccountId{options.account};
   plane_options.api.region = Region{options.region};
   plane_options.api.receipt_secret = receipt_secret(options, secrets);
@@ -312,7 +339,7 @@ int run(const ServeOptions& options, const sigset_t& signals, Log& log) {
   net::SocketAddress aws_bound = aws;
   for (int i = 0; i < threads; ++i) {
     DataLoop one;
-    one.loop = make_loop(options, {.refusal = refusal_text()});
+    one.loop = make_public_loop(options, tls.get());
     // Loops share the port, and the kernel would let another process of this user share it, too: the first one asks whether
     // it is free before it does.
     if (i == 0 && threads > 1 && aws.port != 0) one.loop->close_listener(listen(*one.loop, "listen", aws, false).id);
@@ -346,7 +373,7 @@ int run(const ServeOptions& options, const sigset_t& signals, Log& log) {
 
   // The edge and what feeds it.
   store::Worker worker{open_inbox_store(options, secrets), [&clock] { return clock.now(); }};
-  std::unique_ptr<net::Loop> edge_loop = make_loop(options, {.refusal = refusal_text()});
+  std::unique_ptr<net::Loop> edge_loop = make_public_loop(options, tls.get());
   const net::Listening edge_listening = listen(*edge_loop, "edge", edge, false);
   EdgeOptions edge_options;
   edge_options.rules.development = options.auth == "development";
@@ -372,12 +399,13 @@ int run(const ServeOptions& options, const sigset_t& signals, Log& log) {
   HttpDeliveryOptions delivery_options;
   delivery_options.any_address = options.auth == "development";
   for (const std::string& block : options.sns_permitted) delivery_options.permitted.push_back(*net::IpBlock::parse(block));
-  delivery_options.public_url = options.sns_public_url.empty() ? "http://" + aws_bound.str() : options.sns_public_url;
+  delivery_options.public_url = options.sns_public_url.empty() ? scheme + aws_bound.str() : options.sns_public_url;
   delivery_options.signing_url = options.sns_signing_url;
   delivery_options.ca_file = options.sns_ca_file;
   delivery_options.mail = mail_options(options);
   HttpDelivery http_delivery{delivery_options, broker, clock, signer};
   admin_options.more_metrics.push_back([&http_delivery](std::string& text) { http_delivery.append_metrics(text); });
+  if (tls != nullptr) admin_options.more_metrics.push_back([&tls](std::string& text) { tls->append_metrics(text); });
   admin_options.captured = [&broker] {
     return broker.locked([](const engine::Engine& engine, const journal::Journal&) { return engine.captured_messages(); });
   };
@@ -394,19 +422,20 @@ int run(const ServeOptions& options, const sigset_t& signals, Log& log) {
 
   std::string ready;
   wire::json::Writer out{ready};
-  out.begin_object().key("event").string("ready").key("aws").string("http://" + aws_bound.str());
-  out.key("edge").string("http://" + edge_listening.address.str()).key("admin").string("http://" + admin_bound.str());
+  out.begin_object().key("event").string("ready").key("aws").string(scheme + aws_bound.str());
+  out.key("edge").string(scheme + edge_listening.address.str()).key("admin").string("http://" + admin_bound.str());
   out.key("pid").integer(::getpid()).end_object();
   std::printf("%s\n", ready.c_str());
   std::fflush(stdout);
   log.info("server.ready", {{"aws", aws_bound.str()}, {"edge", edge_listening.address.str()}, {"admin", admin_bound.str()}});
 
   int signal_number = 0;
-  sigwait(&signals, &signal_number);
+  while (sigwait(&signals, &signal_number) == 0 && signal_number == SIGHUP) tls->reload();
   log.info("server.stopping", {{"signal", signal_number}});
   std::thread second_signal{[&signals] {
     int number = 0;
-    sigwait(&signals, &number);
+    while (sigwait(&signals, &number) == 0 && number == SIGHUP) {
+    }
     std::_Exit(kSecondSignal);
   }};
   second_signal.detach();  // ends with the process: either here or at the end of main
@@ -440,7 +469,7 @@ void set_up_memory() {
 
 int serve(const ServeOptions& options) {
   set_up_memory();
-  const sigset_t signals = block_signals();
+  const sigset_t signals = block_signals(options);
   Log log;
   try {
     return run(options, signals, log);

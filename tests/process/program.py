@@ -44,6 +44,7 @@ class Server:
             raise AssertionError("the server did not start: %s" % self.process.communicate()[1])
         ready = json.loads(line)
         self.port = urllib.parse.urlsplit(ready["aws"]).port
+        self.edge_port = urllib.parse.urlsplit(ready["edge"]).port
         self.admin_port = urllib.parse.urlsplit(ready["admin"]).port
         self.pid = ready["pid"]
         self.connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=DEADLINE)
