@@ -91,6 +91,7 @@ struct Call {
   std::vector<std::pair<std::string, std::string>> attributes;
   std::string arn;            ///< Subscribe: the queue's; Unsubscribe, SetSubscription: the subscription's; StartMove: the destination's
   std::string attempt;        ///< ReceiveRequestAttemptId
+  std::string beside;         ///< of the world's own: the name of its queue or topic, of which the oracle keeps no account
 
   // What became of it:
   std::uint64_t handled_turn = 0;  ///< 0: not yet

@@ -193,6 +193,7 @@ CallPtr Client::configure() {
       {
         CallPtr call = fresh(rng_.chance(1, 2) ? Action::DeleteTopic : Action::CreateTopic, -1);
         call->topic = static_cast<int>(rng_.below(plan_.topics.size()));
+        if (plan_.archives(call->topic)) return nullptr;  // it is not deleted as long as it archives
         fill_attributes(*call, plan_);
         return call;
       }
@@ -263,6 +264,9 @@ CallPtr Client::next() {
       case 10:
         if (!plan_.subscriptions.empty()) return publish();
         break;
+      case 11:
+        if (plan_.replays > 0 && !plan_.subscriptions.empty() && rng_.chance(2, 3)) return publish();
+        [[fallthrough]];
       default:
         if (plan_.has(Feature::Purge) && rng_.chance(1, 10)) return fresh(Action::Purge, random_queue());
         if (rng_.chance(1, 2)) return fresh(Action::Attributes, random_queue());

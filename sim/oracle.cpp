@@ -8,31 +8,8 @@
 #include "sim/oracle_terms.h"
 #include "wire/digest/digest.h"
 #include "wire/digest/encoding.h"
-#include "wire/json/reader.h"
 
 namespace fanfare::sim {
-namespace {
-
-/// What an envelope wraps; nullopt if it is none.
-struct Envelope {
-  std::string message;
-  std::string id;
-  std::string topic;
-  std::string type;
-};
-std::optional<Envelope> unwrap(std::string_view body) {
-  static thread_local wire::json::Reader reader;
-  const auto root = reader.parse(body);
-  if (!root) return std::nullopt;
-  const auto text = [&](std::string_view key) {
-    const auto found = root->find(key);
-    return std::string{found ? found->as_string().value_or("") : ""};
-  };
-  return Envelope{text("Message"), text("MessageId"), text("TopicArn"), text("Type")};
-}
-
-}  // namespace
-
 void Oracle::fail(Property property, const std::string& text) const { throw Failure(std::string{text_of(property).name}, text); }
 
 // ---- What is handed in ----------------------------------------------------------------------------------------------
@@ -40,6 +17,7 @@ void Oracle::fail(Property property, const std::string& text) const { throw Fail
 void Oracle::handled(const CallPtr& pointer, const Moment& moment) {
   Call& call = *pointer;
   call.handled_turn = moment.turn;
+  if (!call.beside.empty()) return;
   turn_ = std::max(turn_, moment.turn);
   call.handled_order = ++handled_count_;
   if (call.action == Action::Receive) open_receives_.push_back(pointer);
@@ -145,6 +123,7 @@ void Oracle::answered(const CallPtr& pointer, const Answer& answer, const Moment
   Call& call = *pointer;
   call.finished = true;
   require(Property::Answered, answer.broken.empty(), [&] { return fmt::format("call {}: {}", call.id, answer.broken); });
+  if (!call.beside.empty()) return;
   turn_ = std::max(turn_, moment.turn);
   settle_configuration(call, answer, moment);
   if (!answer.ok()) {
@@ -818,7 +797,7 @@ void Oracle::answered_change(Call& call, const Answer& answer, const Moment& mom
 void Oracle::unanswered(Call& call, Unanswered why, const Moment& began, const Moment& ended) {
   if (call.finished) return;
   call.finished = true;
-  if (why == Unanswered::NotHandedIn || call.handled_turn == 0) return;
+  if (why == Unanswered::NotHandedIn || call.handled_turn == 0 || !call.beside.empty()) return;
   switch (call.action) {
     case Action::Receive:
       lost_receives_.push_back(

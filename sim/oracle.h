@@ -98,6 +98,9 @@ class Oracle {
   /// From now on the broker ends long polls early.
   void draining(bool draining) { draining_ = draining; }
   void restarted_cleanly() { ++starts_; }
+  /// What a queue holds that nobody receives from, in the order of its sequence numbers: a replay of this topic's archive from its
+  /// beginning, and what was published since. False: something that must be there is missing yet.
+  bool check_replay(int topic, const std::vector<ReceivedMessage>& messages, bool must_be_whole);
   /// When everything has been received and deleted.
   void check_end(const Moment& moment);
 
@@ -169,6 +172,7 @@ class Oracle {
     std::string id;
     int topic = -1;
     std::string token;
+    std::uint32_t body_bytes = 0;
     std::string dedup;
     std::string sequence;
     Timestamp earliest{};

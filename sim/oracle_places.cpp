@@ -30,6 +30,7 @@ int Oracle::add_subscription(int topic, int queue) {
 }
 
 std::string Oracle::target_of(const Call& call) const {
+  if (!call.beside.empty()) return call.beside;
   if (call.topic >= 0) return topics_.at(static_cast<std::size_t>(call.topic)).name;
   if (call.queue >= 0) return queues_.at(static_cast<std::size_t>(call.queue)).name;
   return {};

@@ -2,9 +2,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
 
 #include "sim/oracle.h"
 #include "sim/oracle_terms.h"
+#include "wire/json/reader.h"
 
 namespace fanfare::sim {
 namespace {
@@ -23,6 +25,17 @@ bool admits_topic(Admission policy, int topic) {
 }
 
 }  // namespace
+
+std::optional<Envelope> unwrap(std::string_view body) {
+  static thread_local wire::json::Reader reader;
+  const auto root = reader.parse(body);
+  if (!root) return std::nullopt;
+  const auto text = [&](std::string_view key) {
+    const auto found = root->find(key);
+    return std::string{found ? found->as_string().value_or("") : ""};
+  };
+  return Envelope{text("Message"), text("MessageId"), text("TopicArn"), text("Type"), text("SequenceNumber")};
+}
 
 const std::array<Filter, 6> kFilters{{
     {"", [](std::string_view) { return true; }},
@@ -132,6 +145,7 @@ void Oracle::handled_publish(Call& call, const Moment& moment) {
       Publication& fresh = publications_.emplace_back();
       fresh.topic = call.topic;
       fresh.token = entry.token;
+      fresh.body_bytes = entry.body_bytes;
       fresh.dedup = entry.dedup;
       fresh.earliest = fresh.latest = moment.now;
       fresh.starts = starts_;
@@ -227,6 +241,38 @@ bool Oracle::accepted_publication(int number, const EntryAnswer& answer, const C
     });
   }
   return true;
+}
+
+bool Oracle::check_replay(int topic, const std::vector<ReceivedMessage>& messages, bool must_be_whole) {
+  std::map<std::string, std::size_t> place;  // by the publication's id
+  std::string last;
+  for (std::size_t i = 0; i < messages.size(); ++i) {
+    const auto envelope = unwrap(messages[i].body);
+    require(Property::Invented, envelope && envelope->topic == topic_arn(topics_[static_cast<std::size_t>(topic)].name),
+            [&] { return "no envelope of this topic: " + messages[i].body; });
+    require(Property::ReplayedInOrder, last < envelope->sequence && place.emplace(envelope->id, i).second,
+            [&] { return fmt::format("publication {} with sequence number {} comes behind number {}", envelope->message, envelope->sequence, last); });
+    last = envelope->sequence;
+    const std::string token = envelope->message.substr(0, envelope->message.find('|'));
+    bool known = false;
+    for (const Publication& one : publications_)
+      known = known || (one.topic == topic && one.token == token && body_of(token, one.body_bytes) == envelope->message && (one.id.empty() || one.id == envelope->id));
+    require(Property::Invented, known, [&] { return fmt::format("{} '{}' is replayed", envelope->id, envelope->message); });
+  }
+  bool whole = true;
+  for (const Publication& one : publications_) {
+    if (one.topic != topic || one.id.empty() || place.contains(one.id)) continue;
+    // The queue has its own five minutes, which begin when a copy comes to it.
+    const bool may_be_suppressed = std::any_of(publications_.begin(), publications_.end(),
+                                               [&](const Publication& other) { return &other != &one && other.topic == topic && other.dedup == one.dedup; });
+    if (may_be_suppressed) continue;
+    whole = false;
+    if (must_be_whole)
+      fail(Property::ReplayedWhole, fmt::format("{} {} of {} to {}, sequence {}, is missing among {} messages", one.token, one.id, time_text(one.earliest),
+                                                time_text(one.latest), one.sequence, messages.size()));
+  }
+  note(Property::ReplayedWhole);
+  return whole;
 }
 
 }  // namespace fanfare::sim

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -16,6 +17,16 @@ namespace fanfare::sim {
 
 inline constexpr seconds kDedupWindow{300};  // [SQS exactly-once processing]
 inline constexpr seconds kNameReserved{60};  // [SQS DeleteQueue]; and from one purge to the next [SQS PurgeQueue]
+
+/// What an envelope wraps; nullopt if it is none.
+struct Envelope {
+  std::string message;
+  std::string id;
+  std::string topic;
+  std::string type;
+  std::string sequence;
+};
+std::optional<Envelope> unwrap(std::string_view body);
 
 inline std::string time_text(Timestamp at) { return fmt::format("{}", unix_ms(at) % 100'000'000); }
 

@@ -16,7 +16,7 @@ constexpr std::array<std::string_view, static_cast<std::size_t>(Feature::Count)>
     "kill", "power-cut", "clean-restart", "crash-in-turn", "disk-error", "disk-full", "connection-dies", "reply-lost", "slow-network",
     "fragments", "stall", "half-close", "clock-jump", "clock-back", "snapshots", "small-memory", "large-bodies",
     "change-attributes", "delete-queue", "message-size", "unsubscribe", "delete-topic", "filter-policy", "queue-policy",
-    "subscription-dead-letter", "fifo-topic", "tenants", "move-tasks"};
+    "subscription-dead-letter", "fifo-topic", "tenants", "move-tasks", "archive"};
 
 }  // namespace
 
@@ -53,6 +53,7 @@ Plan make_plan(std::uint64_t seed, const PlanChanges& changes) {
     plan.features[static_cast<std::size_t>(Feature::PowerCut)] = true;
     plan.features[static_cast<std::size_t>(Feature::CleanRestart)] = false;
   }
+  if (plan.has(Feature::Archive)) plan.features[static_cast<std::size_t>(Feature::FifoTopic)] = true;
   for (const Feature feature : changes.without) plan.features[static_cast<std::size_t>(feature)] = false;
 
   Rng shape{rng.next()};
@@ -105,7 +106,7 @@ Plan make_plan(std::uint64_t seed, const PlanChanges& changes) {
       }
     }
     for (int topic = 0; topic < topics; ++topic) {
-      const bool fifo = plan.has(Feature::FifoTopic) && shape.chance(1, 2);
+      const bool fifo = plan.has(Feature::FifoTopic) && shape.chance(plan.has(Feature::Archive) ? 3 : 2, 4);
       plan.topics.emplace_back(fmt::format("t{}{}", topic, fifo ? ".fifo" : ""), fifo);
       for (int queue = 0; queue < queues; ++queue) {
         if ((plan.queues[static_cast<std::size_t>(queue)].fifo && !fifo) || !shape.chance(3, 4)) continue;
@@ -116,6 +117,7 @@ Plan make_plan(std::uint64_t seed, const PlanChanges& changes) {
       }
     }
   }
+  plan.replays = plan.has(Feature::Archive) ? static_cast<int>(1 + shape.below(3)) : 0;
   plan.clients = static_cast<int>(2 + shape.below(5));
   plan.operations = changes.operations > 0 ? changes.operations : static_cast<int>(50 + shape.below(250));
   plan.segment_bytes = static_cast<std::uint64_t>(pick({8, 16, 64})) * 1024;
@@ -186,6 +188,7 @@ void fill_attributes(Call& call, const Plan& plan) {
     if (call.action == Action::CreateQueue && plan.queues[static_cast<std::size_t>(call.queue)].fifo) add("FifoQueue", "true");
   } else if (call.action == Action::CreateTopic) {
     if (plan.topics[static_cast<std::size_t>(call.topic)].second) add("FifoTopic", "true");
+    if (plan.archives(call.topic)) add("ArchivePolicy", R"({"MessageRetentionPeriod":"365"})");
   } else {
     const SubscriptionChange& change = call.subscription_change;
     if (change.raw) add("RawMessageDelivery", *change.raw ? "true" : "false");

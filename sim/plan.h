@@ -19,7 +19,7 @@ enum class Feature : std::uint8_t {
   Kill, PowerCut, CleanRestart, CrashInTurn, DiskError, DiskFull, ConnectionDies, ReplyLost, SlowNetwork, Fragments, Stall,
   HalfClose, ClockJump, ClockBack, Snapshots, SmallMemory, LargeBodies,
   ChangeAttributes, DeleteQueue, MessageSize, Unsubscribe, DeleteTopic, FilterPolicy, QueuePolicy, SubscriptionDeadLetter, FifoTopic,
-  Tenants, MoveTasks,
+  Tenants, MoveTasks, Archive,
   Count
 };
 std::string_view name_of(Feature feature);
@@ -33,6 +33,7 @@ struct Plan {
   std::vector<QueueSpec> queues;
   std::vector<std::pair<std::string, bool>> topics;  ///< name, FIFO
   std::vector<SubscriptionSpec> subscriptions;
+  int replays = 0;  ///< of the archive of each FIFO topic
   int clients = 3;
   int operations = 200;
   std::uint64_t segment_bytes = 16 * 1024;
@@ -43,6 +44,8 @@ struct Plan {
   Canary canary = Canary::None;
 
   [[nodiscard]] bool has(Feature feature) const { return features[static_cast<std::size_t>(feature)]; }
+  /// Every FIFO topic does then, from its beginning.
+  [[nodiscard]] bool archives(int topic) const { return has(Feature::Archive) && topics[static_cast<std::size_t>(topic)].second; }
   [[nodiscard]] std::string describe() const;
 };
 

@@ -46,6 +46,8 @@ constexpr std::array<Row, kProperties> kRows{{
     {Property::MovePace, {"move-pace", Always, "a move task is not faster than it was asked to be"}},
     {Property::MoveOnce, {"move-once", Always, "there are no more move tasks than were asked for, and one runs at most"}},
     {Property::MoveEnds, {"move-ends", Always, "when faults have stopped, each move task comes to its end"}},
+    {Property::ReplayedWhole, {"replayed-whole", Always, "a replay of an archive brings each acknowledged publication, and what is published meanwhile"}},
+    {Property::ReplayedInOrder, {"replayed-in-order", Always, "it brings each publication once, in the order of the topic"}},
     {Property::ErrorsExpected, {"errors-expected", Never, "the broker answers with an error that the request does not deserve"}},
     {Property::Deterministic, {"deterministic", Always, "the same seed gives the same trace twice"}},
     {Property::PowerCut, {"power-cut", Sometimes, "the power goes"}},
@@ -110,6 +112,8 @@ constexpr std::array<Row, kProperties> kRows{{
     {Property::MoveCancelled, {"move-cancelled", Sometimes, "a move task is cancelled"}},
     {Property::MoveAndCrash, {"move-and-crash", Sometimes, "the process dies while a move task may run"}},
     {Property::NoisyGroup, {"noisy-group", Sometimes, "a message of a noisy group is handed out"}},
+    {Property::ReplayCaughtUp, {"replay-caught-up", Sometimes, "a replay of an archive with publications comes to its end"}},
+    {Property::ReplayAndCrash, {"replay-and-crash", Sometimes, "the process dies while a replay of an archive runs"}},
 }};
 
 constexpr bool rows_are_in_order() {

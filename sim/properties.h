@@ -52,6 +52,8 @@ enum class Property : std::uint8_t {
   MovePace,
   MoveOnce,
   MoveEnds,
+  ReplayedWhole,
+  ReplayedInOrder,
   ErrorsExpected,
   Deterministic,
   PowerCut,
@@ -116,6 +118,8 @@ enum class Property : std::uint8_t {
   MoveCancelled,
   MoveAndCrash,
   NoisyGroup,
+  ReplayCaughtUp,
+  ReplayAndCrash,
   Count
 };
 inline constexpr std::size_t kProperties = static_cast<std::size_t>(Property::Count);

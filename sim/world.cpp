@@ -12,9 +12,6 @@
 namespace fanfare::sim {
 namespace {
 
-constexpr std::int64_t kMilli = 1000;
-constexpr std::int64_t kSecond = 1'000'000;
-
 /// The lines of one text that the other does not have; the first few.
 std::string lines_without(std::string_view text, std::string_view other) {
   std::string found;
@@ -29,7 +26,7 @@ std::string lines_without(std::string_view text, std::string_view other) {
 }  // namespace
 
 World::World(const Plan& plan, Tally& tally, std::size_t keep_events)
-    : plan_(plan), tally_(tally), oracle_(tally), rng_(plan.seed ^ 0x6e65'7477'6f72'6bULL), fault_rng_(plan.seed ^ 0x6661'756c'74ULL), keep_events_(keep_events) {
+    : plan_(plan), tally_(tally), oracle_(tally), rng_(plan.seed ^ 0x6e65'7477'6f72'6bULL), fault_rng_(plan.seed ^ 0x6661'756c'74ULL), archive_rng_(plan.seed ^ 0x6172'6368ULL), keep_events_(keep_events) {
   if (keep_events_ > 0) oracle_.trace_to([this](std::string line) { event([&] { return line; }); });
   disk_ = std::make_unique<journal::FaultyFileSystem>(plan.seed ^ 0x6469'736bULL);
   if (plan.resident_bytes <= 1) oracle_.nothing_resident();
@@ -93,6 +90,12 @@ bool World::step() {
   now_ = std::max(now_, *turn);
   run_turn();
   return true;
+}
+
+void World::pass(Micros time) {
+  const Micros until = now_ + time;
+  while (now_ < until)
+    if (!step()) break;
 }
 
 void World::run_turn() {
@@ -213,7 +216,7 @@ void World::after_turn() {
       if (!disk_is_full_) refused_full_ = false;
     }
     if (told.client < 0) {
-      own_answer_ = std::move(told.answer);
+      if (told.call == own_call_) own_answer_ = std::move(told.answer);
     } else if (!told.reaches_client) {
       tally_.note(Property::ReplyLost);
     } else {
@@ -349,6 +352,7 @@ void World::die(Death death) {
   tally_.note(death == Death::Kill ? Property::Killed : Property::PowerCut);
   if (next > durable) tally_.note(Property::UnsyncedTail);
   if (!process_->aside.empty()) tally_.note(Property::CrashInSnapshot);
+  if (!witnesses_.empty() && replays()) tally_.note(Property::ReplayAndCrash);
   promised_end_ = durable;
   written_end_ = next;
   for (auto& [id, link] : links_) {
@@ -464,9 +468,10 @@ void World::restart_cleanly() {
     if (!alive()) return;
     const std::string now = state();
     // After a clock that was set back, what passed since the last record is forgotten. A move task that found nothing to move
-    // looks again in a second, and at once after a start.
+    // looks again in a second, and at once after a start. A replay of an archive goes on.
     const bool moves = before.find(" status 0 ") != std::string::npos;
-    oracle_.require(Property::ReplayEqualsLive, now == before || clock_was_set_back_ || moves, [&] {
+    const bool replays = before.find("  replay 0 runs") != std::string::npos || before.find("  replay 1 runs") != std::string::npos;
+    oracle_.require(Property::ReplayEqualsLive, now == before || clock_was_set_back_ || moves || replays, [&] {
       return fmt::format("before:\n{}after:\n{}", lines_without(before, now), lines_without(now, before));
     });
   }
@@ -574,6 +579,7 @@ void World::give_up(int number, const CallPtr& call) {
 
 Answer World::round_trip(const CallPtr& call) {
   own_answer_.reset();
+  own_call_ = call;
   for (int tries = 0; tries < 50; ++tries) {
     while (!alive())
       if (!step()) oracle_.fail(Property::Recovers, "the broker does not come back");
@@ -738,6 +744,7 @@ void World::setup() {
     call->subscription_change = {subscription.raw, subscription.filter, subscription.dead_letter};
     board_.subscriptions.push_back(must(call).text);
   }
+  set_up_archives();
 }
 
 void World::run() {
@@ -752,6 +759,7 @@ void World::run() {
     after(static_cast<Micros>(rng_.below(100 * kMilli)), [this, i] { next_call(i); });
   }
   after(static_cast<Micros>(fault_rng_.below(kSecond)), [this] { gremlin(); });
+  after(static_cast<Micros>(archive_rng_.below(8 * kSecond)), [this] { begin_a_replay(); });
   const auto busy = [&] {
     return issued_ < plan_.operations || std::any_of(actors_.begin(), actors_.end(), [](const Actor& actor) { return actor.current != nullptr; });
   };
@@ -770,6 +778,7 @@ void World::run() {
     die(fault_rng_.chance(1, 2) ? Death::Kill : Death::PowerCut);
     oracle_.end_of_turn();
   }
+  check_archives();
   drain();
   mix(static_cast<std::uint64_t>(turn_));
 }
@@ -813,9 +822,7 @@ void World::drain() {
       if (deadline && *deadline > now) wall_offset_ms_ += (*deadline - now).count();
       // A move task that waits for a lease to end looks every second: past the longest lease.
       if (round > 40) wall_offset_ms_ += 3'600'000;
-      const Micros until = now_ + 1100 * kMilli;
-      while (now_ < until)
-        if (!step()) break;
+      pass(1100 * kMilli);
     }
   }
   if (plan_.has(Feature::MoveTasks)) {
@@ -828,9 +835,7 @@ void World::drain() {
       };
       Answer told = round_trip(list);
       for (int tries = 0; tries < 5 && runs(told); ++tries) {  // it looks once a second
-        const Micros until = now_ + 1100 * kMilli;
-        while (now_ < until)
-          if (!step()) break;
+        pass(1100 * kMilli);
         auto again = std::make_shared<Call>();
         again->action = Action::ListMoves;
         again->queue = static_cast<int>(queue);

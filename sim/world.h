@@ -48,6 +48,8 @@ class World final : public Kernel {
 
  private:
   using Micros = std::int64_t;
+  static constexpr Micros kMilli = 1000;
+  static constexpr Micros kSecond = 1'000'000;
   enum class Death : std::uint8_t { Kill, PowerCut };
 
   class SimClock final : public server::Clock {
@@ -93,6 +95,12 @@ class World final : public Kernel {
     std::optional<net::ConnectionId> link;
     CallPtr current;
   };
+  /// A queue that only a replay of a topic's archive fills, and nobody receives from until the end.
+  struct Witness {
+    int topic;
+    std::string queue;
+    bool asked = false;  // for its replay
+  };
   struct Told {
     CallPtr call;
     Answer answer;
@@ -115,6 +123,7 @@ class World final : public Kernel {
   void after_if_alive(Micros delay, std::function<void()> action);
   /// The next event or turn. False if nothing will ever happen.
   bool step();
+  void pass(Micros time);
   void run_turn();
   void after_turn();
   [[nodiscard]] Oracle::Moment moment();
@@ -128,6 +137,11 @@ class World final : public Kernel {
   [[nodiscard]] bool alive() const { return process_ != nullptr; }
 
   void setup();
+  void set_up_archives();
+  [[nodiscard]] CallPtr replay_to(const Witness& witness) const;
+  void begin_a_replay();
+  void check_archives();
+  [[nodiscard]] bool replays() const;
   void next_call(int actor);
   /// The client of a long poll goes just when a message for it comes.
   void hang_up_a_poll_of(int queue, Micros delay);
@@ -149,6 +163,7 @@ class World final : public Kernel {
   Oracle oracle_;
   Rng rng_;          // network and scheduling
   Rng fault_rng_;
+  Rng archive_rng_;
   std::uint64_t hash_ = 0xcbf2'9ce4'8422'2325ULL;
   std::size_t keep_events_;
   std::deque<std::string> events_;
@@ -179,6 +194,7 @@ class World final : public Kernel {
   std::vector<int> sent_to_;                // queues that got a send in this turn
   std::uint64_t call_number_ = 0;
   std::vector<Actor> actors_;
+  std::vector<Witness> witnesses_;
   Board board_;
   int issued_ = 0;
   bool faults_on_ = false;
@@ -188,6 +204,7 @@ class World final : public Kernel {
   bool refused_full_ = false;        // since the start of this process
   bool refused_error_ = false;
   std::optional<net::ConnectionId> own_link_;
+  CallPtr own_call_;
   std::optional<Answer> own_answer_;
 };
 

@@ -421,6 +421,26 @@ TEST(Archive, AContentThatIsNotHandedInIsAskedForAgainAfterASecond) {
   EXPECT_TRUE(e.engine.failed_deliveries().empty());
 }
 
+// A subscription with a replay is two records, and so is the confirmation of one. What comes between the crash and the replay must not
+// come live: the replay would bring it again.
+TEST(Archive, AReplayWhoseBeginningACrashCutOffBeginsAllTheSame) {
+  Archives e;
+  e.say("a1");
+  e.say("a2");
+  e.replay("again.fifo", kStart);
+  e.log.pop_back();
+  EngineFixture after = e.replayed(2);
+  after.now += 1s;
+  OutgoingPublication third = after.publication("a3");
+  third.content.group_id = "a";
+  third.content.deduplication_id = "a3";
+  after.call<Published>(Publish{topic_key("t.fifo"), third});
+  ASSERT_TRUE(after.engine.next_deadline() && *after.engine.next_deadline() <= after.now);
+  after.deadline();
+  EXPECT_EQ(after.bodies("again.fifo"), "a1,a2,a3");
+  EXPECT_EQ(after.bodies("live.fifo"), "a1,a2,a3");
+}
+
 TEST(Archive, AContentThatCannotBeReadIsLeftOutAndTold) {
   EngineOptions options;
   options.resident_bytes_max = 0;

@@ -139,6 +139,7 @@ void EngineCore::advance_due() {
 void EngineCore::run(const DeadlineCame&) {
   advance_due();
   run_moves();
+  start_owed_replays();
   run_replays();
   run_pending();
   run_archives(kArchivePerDeadline);
@@ -162,6 +163,7 @@ void EngineCore::run(const WaiterGone& gone) {
 
 std::optional<Timestamp> EngineCore::next_deadline() const {
   if ((!garbage_.empty() || !archive_garbage_.empty()) && saving_ == nullptr) return now_;
+  if (!owed_replays_.empty() && !storage_full_) return now_;
   std::optional<Timestamp> next;
   if (!due_.empty()) next = due_.begin()->first;
   if (!moves_due_.empty()) next = std::min(next.value_or(Timestamp::max()), moves_due_.begin()->first);

@@ -363,7 +363,7 @@ void EngineCore::set_settings(SubscriptionState& subscription, const topic::Subs
 }
 
 void EngineCore::put_in_index(SubscriptionState& subscription) {
-  if (subscription.deleted || !subscription.token.empty()) return;
+  if (subscription.deleted || !subscription.token.empty() || owes_replay(subscription)) return;
   if (subscription.replay && (subscription.replay->running || subscription.replay->is_closed())) return;
   TopicState& topic = *topics_[subscription.topic.number];
   if (subscription.filter) return topic.filtered.add(subscription.id.number, *subscription.filter);
@@ -647,6 +647,9 @@ void EngineCore::start(LogPosition log_end, Timestamp now) {
   }
   for (const auto& topic : topics_)
     if (topic != nullptr && topic->next_sequence < first) topic->next_sequence = first;
+  owed_replays_.clear();
+  for (const auto& subscription : subscriptions_)
+    if (subscription != nullptr && owes_replay(*subscription)) owed_replays_.push_back(subscription->id.number);
   note_replays();
   payloads_.free_condemned();
 }

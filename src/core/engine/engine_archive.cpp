@@ -11,6 +11,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "core/engine/engine_core.h"
 #include "core/engine/record.h"
@@ -152,6 +153,20 @@ void EngineCore::start_replay(SubscriptionState& subscription) {
   // The archive was ended while the subscription waited for its confirmation.
   if (!archive.is_active()) record(ReplayEndedEvent{number, Status::Failed});
   note_replay(*subscription_by_number(number));
+}
+
+bool EngineCore::owes_replay(const SubscriptionState& subscription) const {
+  if (subscription.settings.replay_policy.empty() || subscription.replay || subscription.deleted) return false;
+  return subscription.token.empty() && topics_[subscription.topic.number]->settings.fifo;
+}
+
+void EngineCore::start_owed_replays() {
+  if (storage_full_) return;
+  for (const std::uint32_t number : std::exchange(owed_replays_, {})) {
+    SubscriptionState* subscription = subscription_by_number(number);
+    if (subscription == nullptr || !owes_replay(*subscription)) continue;
+    if (topic::ReplayPolicy::parse(subscription->settings.replay_policy)) start_replay(*subscription);
+  }
 }
 
 void EngineCore::apply(const ReplayStartedEvent& event) {

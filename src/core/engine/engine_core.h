@@ -263,6 +263,9 @@ class EngineCore {
                                                        const SubscriptionState* replaces = nullptr) const;
   [[nodiscard]] static std::optional<ReplayStatus> replay_status(const SubscriptionState& subscription);
   void start_replay(SubscriptionState& subscription);
+  /// A crash cut the log between the subscription, or its confirmation, and the beginning of its replay. It gets nothing until then.
+  [[nodiscard]] bool owes_replay(const SubscriptionState& subscription) const;
+  void start_owed_replays();
   void stop_replay(SubscriptionState& subscription, ReplayStatus status);
   void end_replay(SubscriptionState& subscription, ReplayStatus status);
   void forget_replay(SubscriptionState& subscription);
@@ -415,6 +418,7 @@ class EngineCore {
   std::set<std::pair<Timestamp, std::uint32_t>> due_;  ///< queues with a deadline, by QueueState::registered
   std::set<std::pair<Timestamp, std::uint32_t>> moves_due_;  ///< queues with a running move task, by QueueState::move_at
   std::set<std::pair<Timestamp, std::uint32_t>> pending_due_;   ///< subscriptions that wait for their token, by its end
+  std::vector<std::uint32_t> owed_replays_;  ///< subscriptions that owed one when the log ended
   std::set<std::pair<Timestamp, std::uint32_t>> replays_due_;   ///< subscriptions with a running replay, by Replay::at
   std::set<std::pair<Timestamp, std::uint32_t>> archives_due_;  ///< topics with archived messages to drop, by TopicArchive::registered
   struct WaiterPlace {

@@ -216,9 +216,7 @@ void EngineCore::run(const Caller& caller, const Subscribe& command) {
     SubscriptionState& subscription = *existing->second;
     if (topic::first_difference(subscription.settings, command.attributes))
       return reply(caller.id, error(Code::SubscriptionExistsWithOtherAttributes));
-    // A crash may have cut the log between the subscription and its replay, before anybody was told of either.
-    const bool owed = subscription.token.empty() && !subscription.settings.replay_policy.empty() && !subscription.replay;
-    if (owed && !storage_full_) start_replay(subscription);
+    start_owed_replays();
     // Asked for again, the confirmation goes out again.
     if (outbound && !subscription.token.empty() && !storage_full_) send_confirmation(subscription, command.fresh_message);
     return reply_when_durable(caller.id, Subscribed{topic->key, subscription.uuid, !subscription.token.empty()});
