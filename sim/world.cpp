@@ -203,7 +203,9 @@ void World::after_turn() {
       default: return 3;
     }
   };
-  std::stable_sort(told_.begin(), told_.end(), [&](const Told& a, const Told& b) { return rank(a) < rank(b); });
+  // Of two receives the one that came first was served first; with no lease both may have got one message.
+  const auto order = [&](const Told& told) { return std::pair{rank(told), rank(told) == 2 ? told.call->handled_order : 0}; };
+  std::stable_sort(told_.begin(), told_.end(), [&](const Told& a, const Told& b) { return order(a) < order(b); });
   int sends = 0;
   for (Told& told : told_) {
     if (told.answer.status == 503) (disk_is_full_ ? refused_full_ : refused_error_) = true;
