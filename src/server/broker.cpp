@@ -259,6 +259,12 @@ bool Broker::room_is_short_locked() const {
   return stats.space_is_short && stats.room_bytes < reserve;
 }
 
+bool Broker::may_relocate_locked(LogPosition before) const {
+  // What is left of a full disk belongs to deletes first. Yet where a few old messages keep it full of deleted ones, to write
+  // them again is all that makes room.
+  return !storage_full_ || 2 * engine_->needed_bytes_before(before) <= journal_->stats().room_bytes;
+}
+
 bool Broker::commit_lazily() {
   const std::lock_guard lock{mutex_};
   if (journal_->next_position() == journal_->durable_end()) return true;
@@ -332,7 +338,7 @@ void Broker::maintain_locked() {
       log_.warn("journal.trim_failed", {{"error", journal::name_of(trimmed.error())}});
   const UpkeepStep next = decide_upkeep(shape_locked());
   if (next.kind == UpkeepStep::Kind::Snapshot && now >= next_snapshot_) begin_snapshot_locked(Pace::Resting);
-  if (next.kind == UpkeepStep::Kind::Relocate && now >= next_relocation_ && !storage_full_)
+  if (next.kind == UpkeepStep::Kind::Relocate && now >= next_relocation_ && may_relocate_locked(next.before))
     begin_job_locked([this, before = next.before] { relocate(before); });
 }
 
@@ -472,7 +478,7 @@ void Broker::relocate(LogPosition before) {
 /// False: done, or it cannot go on.
 bool Broker::relocate_slice(LogPosition before, engine::Outputs& outputs) {
   const std::lock_guard lock{mutex_};
-  if (storage_full_) return false;
+  if (!may_relocate_locked(before)) return false;
   const HoldStart hold = start_hold();
   outputs.clear();
   const bool more = engine_->relocate(before, kRelocationSliceBytes,

@@ -146,6 +146,7 @@ class Broker {
   void set_storage_full(bool full);
   /// Sends are refused while the room that is left is kept for what makes room: deletes, snapshots, relocation.
   [[nodiscard]] bool room_is_short_locked() const;
+  [[nodiscard]] bool may_relocate_locked(LogPosition before) const;
   void maintain_locked();
   void log_failed_deliveries_locked();
   [[nodiscard]] LogShape shape_locked() const;

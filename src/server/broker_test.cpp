@@ -440,6 +440,33 @@ TEST(BrokerOnAFullDisk, SendsAreRefusedAndDeletesMakeRoomAgain) {
   EXPECT_EQ(it.ids.size(), sent);
 }
 
+TEST(BrokerOnAFullDisk, AFewOldMessagesDoNotKeepItFull) {
+  journal::FaultyFileSystem files(3);
+  files.set_capacity(12 << 20);
+  Harness it({}, false, &files);
+  it.create("old");
+  it.create("jobs");
+  for (std::uint64_t i = 0; i < 20; ++i) it.send("old", body(i, 3000));
+  const std::string text = body(1, 3000);
+  std::uint64_t accepted = 0;
+  for (; accepted < 100'000 && !it.refused; ++accepted) {
+    it.send("jobs", text);
+    if (accepted % 500 == 0) it.send("old", text);
+    ASSERT_EQ(it.broker->commit(it.end()), CommitState::Durable) << "after " << accepted << " messages";
+    it.keep_up();
+  }
+  ASSERT_TRUE(it.refused);
+  for (std::size_t some = 1; some > 0;) {
+    some = it.receive_and_delete("jobs");
+    ASSERT_EQ(it.broker->commit(it.end()), CommitState::Durable);
+    it.broker->finish_upkeep();
+  }
+  for (int second = 0; second < 5 && !it.broker->writable(); ++second) it.keep_up();
+  EXPECT_TRUE(it.broker->writable()) << "what is left is written again, and its old segments are given up";
+  it.send("jobs", text);
+  EXPECT_FALSE(it.refused);
+}
+
 /// A broker's life on a disk that loses power: what was acknowledged is there, what was deleted is not.
 std::string live_on_a_dying_disk(std::uint64_t seed, bool pretend_to_sync, std::uint64_t& cuts) {
   journal::FaultyFileSystem files(seed);

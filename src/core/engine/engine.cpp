@@ -64,6 +64,7 @@ bool Engine::relocate(LogPosition before, std::uint64_t budget_bytes,
   return core_->relocate(before, budget_bytes, read, outputs);
 }
 std::uint64_t Engine::needed_bytes() const { return core_->needed_bytes(); }
+std::uint64_t Engine::needed_bytes_before(LogPosition before) const { return core_->needed_bytes_before(before); }
 std::size_t Engine::message_count() const { return core_->message_count(); }
 void Engine::visit_messages(const std::function<void(const MessagePlace&)>& visit) const { core_->visit_messages(visit); }
 void Engine::visit_metrics(MetricsVisitor& visitor) const { core_->visit_metrics(visitor); }

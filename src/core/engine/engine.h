@@ -236,6 +236,8 @@ class Engine {
 
   /// Bytes of the log that messages still need: their contents, and about what surrounds each.
   [[nodiscard]] std::uint64_t needed_bytes() const;
+  /// The same of what relocate() with this position would write again.
+  [[nodiscard]] std::uint64_t needed_bytes_before(LogPosition before) const;
   /// Messages on all queues; a publication that reached three queues counts three times.
   [[nodiscard]] std::size_t message_count() const;
   /// Every message and where its content lies, by queue and age, and then what topics archive; for tools. Takes as long as there are messages.

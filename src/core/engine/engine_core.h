@@ -58,6 +58,7 @@ class EngineCore {
   bool relocate(LogPosition before, std::uint64_t budget_bytes,
                 const std::function<std::optional<std::string>(LogPosition)>& read, Outputs& outputs);
   [[nodiscard]] std::uint64_t needed_bytes() const { return payloads_.needed_bytes(); }
+  [[nodiscard]] std::uint64_t needed_bytes_before(LogPosition before) const { return payloads_.needed_bytes_before(before); }
   [[nodiscard]] std::size_t message_count() const;
   void visit_messages(const std::function<void(const MessagePlace&)>& visit) const;
   void visit_metrics(MetricsVisitor& visitor) const;

@@ -23,7 +23,7 @@ std::uint32_t PayloadStore::add(LogPosition position, std::string_view content, 
   const std::uint32_t index = payloads_.allocate();
   payloads_[index] = {position, nullptr, content_bytes, references, references > 1};
   references_ += references;
-  count(position, 1);
+  count(position, content_bytes, true);
   content_bytes_ += content_bytes;
   if (!content.empty()) make_resident(index, content);
   return index;
@@ -38,7 +38,7 @@ void PayloadStore::release(std::uint32_t index) {
     return;
   }
   if (payload.resident != nullptr) evict(payload.resident);
-  count(payload.position, -1);
+  count(payload.position, payload.bytes, false);
   content_bytes_ -= payload.bytes;
   if (holding_) held_.push_back(index);
   else payloads_.free(index);
@@ -78,8 +78,8 @@ void PayloadStore::prefetch_neighbours(std::uint32_t index) const {
 
 void PayloadStore::move(std::uint32_t index, LogPosition position) {
   Payload& payload = payloads_[index];
-  count(position, 1);
-  count(payload.position, -1);
+  count(position, payload.bytes, true);
+  count(payload.position, payload.bytes, false);
   payload.position = position;
 }
 
@@ -122,19 +122,29 @@ void PayloadStore::evict(Resident* resident) {
   condemned_.push_back(resident);
 }
 
-void PayloadStore::count(LogPosition position, std::int64_t change) {
-  const std::uint64_t region = position.value / kRegionBytes;
-  if (regions_.empty()) first_region_ = region;
-  while (region < first_region_) {  // only when a snapshot is loaded, which has no order
-    regions_.push_front(0);
+void PayloadStore::count(LogPosition position, std::uint32_t bytes, bool added) {
+  const std::uint64_t at = position.value / kRegionBytes;
+  if (regions_.empty()) first_region_ = at;
+  while (at < first_region_) {  // only when a snapshot is loaded, which has no order
+    regions_.emplace_front();
     --first_region_;
   }
-  if (region - first_region_ >= regions_.size()) regions_.resize(region - first_region_ + 1);
-  regions_[region - first_region_] += static_cast<std::uint32_t>(change);
-  while (!regions_.empty() && regions_.front() == 0) {
+  if (at - first_region_ >= regions_.size()) regions_.resize(at - first_region_ + 1);
+  Region& region = regions_[at - first_region_];
+  region.payloads += added ? 1 : ~std::uint32_t{0};
+  region.bytes += added ? bytes : 0 - bytes;
+  while (!regions_.empty() && regions_.front().payloads == 0) {
     regions_.pop_front();
     ++first_region_;
   }
+}
+
+std::uint64_t PayloadStore::needed_bytes_before(LogPosition before) const {
+  std::uint64_t bytes = 0;
+  std::uint64_t start = first_region_ * kRegionBytes;
+  for (auto region = regions_.begin(); region != regions_.end() && start < before.value; ++region, start += kRegionBytes)
+    bytes += region->bytes + region->payloads * kBytesAround;
+  return bytes;
 }
 
 }  // namespace fanfare::engine

@@ -67,6 +67,8 @@ class PayloadStore {
   /// Bytes of the log that hold the contents, with about what surrounds each in its record and frame.
   [[nodiscard]] std::uint64_t needed_bytes() const { return content_bytes_ + size() * kBytesAround; }
   [[nodiscard]] std::size_t size() const { return payloads_.size() - held_.size(); }
+  /// The same of the payloads that lie before `before`, which counts as a multiple of kRegionBytes.
+  [[nodiscard]] std::uint64_t needed_bytes_before(LogPosition before) const;
   /// No payload lies before this; nullopt if there is none. A multiple of kRegionBytes.
   [[nodiscard]] std::optional<LogPosition> oldest_position() const;
 
@@ -97,7 +99,7 @@ class PayloadStore {
   [[nodiscard]] std::uint64_t resident_limit() const;
   void make_resident(std::uint32_t payload, std::string_view content);
   void evict(Resident* resident);
-  void count(LogPosition position, std::int64_t change);
+  void count(LogPosition position, std::uint32_t bytes, bool added);
 
   queue::Slab<Payload> payloads_;
   Resident* oldest_ = nullptr;
@@ -110,8 +112,12 @@ class PayloadStore {
   std::uint64_t resident_bytes_ = 0;
   std::uint64_t resident_bytes_max_;
 
-  // How many payloads lie in each 64 KiB of the log, from the first that has any.
-  std::deque<std::uint32_t> regions_;
+  // What lies in each 64 KiB of the log, from the first that has any payload.
+  struct Region {
+    std::uint32_t payloads = 0;
+    std::uint32_t bytes = 0;  // of those that begin there
+  };
+  std::deque<Region> regions_;
   std::uint64_t first_region_ = 0;
 };
 

@@ -38,6 +38,29 @@ TEST(PayloadStore, DropsTheOldestBeyondItsBudget) {
   EXPECT_EQ(store.content(b), "bbbb") << "what cannot fit drives nobody out";
 }
 
+TEST(PayloadStore, KnowsWhatLiesBeforeAPosition) {
+  constexpr std::uint64_t kRegion = PayloadStore::kRegionBytes;
+  PayloadStore store(0);
+  const auto a = store.add({8}, "", 100, 1);
+  const auto b = store.add({kRegion + 8}, "", 1'000'000, 2);
+  store.add({20 * kRegion}, "", 5, 1);
+  const std::uint64_t all = store.needed_bytes();
+  EXPECT_EQ(store.needed_bytes_before({0}), 0u);
+  const std::uint64_t first = store.needed_bytes_before({kRegion});
+  EXPECT_GE(first, 100u);
+  EXPECT_LT(first, 300u);
+  EXPECT_GE(store.needed_bytes_before({2 * kRegion}), first + 1'000'000);
+  EXPECT_EQ(store.needed_bytes_before({21 * kRegion}), all);
+  EXPECT_EQ(store.needed_bytes_before({~std::uint64_t{0}}), all);
+  store.move(a, {30 * kRegion});
+  EXPECT_EQ(store.needed_bytes_before({kRegion}), 0u);
+  EXPECT_EQ(store.needed_bytes_before({31 * kRegion}), all);
+  store.release(b);
+  EXPECT_EQ(store.needed_bytes_before({31 * kRegion}), all) << "it has another reference";
+  store.release(b);
+  EXPECT_EQ(store.needed_bytes_before({31 * kRegion}), store.needed_bytes());
+}
+
 TEST(PayloadStore, KnowsTheOldestRegionThatIsNeeded) {
   constexpr std::uint64_t kRegion = PayloadStore::kRegionBytes;
   PayloadStore store(0);
