@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
+#include <algorithm>
 #include <map>
 #include <set>
 
@@ -51,6 +52,35 @@ RC_GTEST_PROP(Slab, BehavesAsAMap, ()) {
     index = slab.next_used(index + 1);
   }
   RC_ASSERT(index == slab.end());
+}
+
+TEST(Slab, OfManyIsGivenBackAndUsedAgain) {
+  Slab<std::uint64_t> slab;
+  constexpr std::uint32_t kMany = 64 * (64 + 16 * 5) + 7;
+  for (int round = 0; round < 3; ++round) {
+    std::set<std::uint32_t> indices;
+    for (std::uint32_t i = 0; i < kMany; ++i) {
+      const auto index = slab.allocate();
+      ASSERT_TRUE(indices.insert(index).second) << index;
+      slab[index] = index * 3ull;
+    }
+    EXPECT_LE(slab.end(), kMany + 64) << "what was freed is used again";
+    // All but every 1,000th, from either end.
+    std::uint32_t count = 0;
+    const auto free_most = [&](std::uint32_t index) {
+      if (index % 1'000 == 7) return;
+      slab.free(index);
+      ++count;
+    };
+    if (round % 2 == 0) std::for_each(indices.begin(), indices.end(), free_most);
+    else std::for_each(indices.rbegin(), indices.rend(), free_most);
+    EXPECT_EQ(slab.size(), kMany - count);
+    for (auto index = slab.next_used(0); index != slab.end(); index = slab.next_used(index + 1)) {
+      EXPECT_EQ(slab[index], index * 3ull);
+      slab.free(index);
+    }
+    EXPECT_EQ(slab.size(), 0u);
+  }
 }
 
 RC_GTEST_PROP(SlotHeap, TakesTheSmallestAndLosesAny, ()) {
