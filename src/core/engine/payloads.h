@@ -101,7 +101,8 @@ class PayloadStore {
   void evict(Resident* resident);
   void count(LogPosition position, std::uint32_t bytes, bool added);
 
-  queue::Slab<Payload> payloads_;
+  // In small chunks, which find room between contents of a kilobyte that stay.
+  queue::Slab<Payload, 32> payloads_;
   Resident* oldest_ = nullptr;
   Resident* newest_ = nullptr;
   std::vector<Resident*> condemned_;
