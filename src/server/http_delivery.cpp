@@ -268,15 +268,19 @@ net::Awaitable<void> HttpDelivery::deliver(std::shared_ptr<Endpoint> endpoint, T
   const engine::OutboundEndpoint& about = endpoint->about;
   const Outgoing message = outgoing(*endpoint, taken);
   const bool by_mail = is_mail(about.protocol);
-  if (message.type.empty()) {
-    settle(*endpoint, taken, false, "the message's content cannot be read");
-  } else if (by_mail && !mail_sender_) {
+  const bool readable = !message.type.empty();
+  if (readable && by_mail && !mail_sender_) {
     capture_mail(*endpoint, taken, message);
   } else {
     Counters& counters = by_mail ? mail_counters_ : counters_;
     ++counters.attempts;
-    auto trying = by_mail ? mail(*endpoint, taken, message) : post(*endpoint, message);
-    const Attempt attempt = co_await std::move(trying);
+    Attempt attempt;
+    if (readable) {
+      auto trying = by_mail ? mail(*endpoint, taken, message) : post(*endpoint, message);
+      attempt = co_await std::move(trying);
+    } else {
+      attempt.failure = "the message's content cannot be read";  // now; a disk may have recovered before the next try
+    }
     if (attempt.given_back) {
       broker_.handle(engine::ReceiveUndelivered{{&taken.handle, 1}}, clock_.now());
     } else if (attempt.failure.empty()) {

@@ -18,6 +18,8 @@
 #include <vector>
 
 #include "base/rng.h"
+#include "journal/faulty/faulty_file_system.h"
+#include "journal/file/file_journal.h"
 #include "journal/memory/memory_journal.h"
 #include "journal/test_support.h"
 #include "net/smtp_test_server.h"
@@ -91,11 +93,15 @@ constexpr std::string_view kOk = "HTTP/1.1 200 OK\r\nContent-Length: 0\r\nConnec
 
 class World final : public ReplyTarget {
  public:
-  explicit World(HttpDeliveryOptions options) {
+  /// With `files`, nothing of a content stays in memory once it is durable.
+  explicit World(HttpDeliveryOptions options, journal::FileSystem* files = nullptr) {
     BrokerOptions broker_options;
-    broker_options.memory = broker_options.relaxed = true;
-    broker_options.engine.resident_bytes_max = engine::EngineOptions::kUnlimited;
-    broker = std::move(*Broker::recover(broker_options, journal::make_memory_journal(), clock_, log_));
+    broker_options.memory = files == nullptr;
+    broker_options.relaxed = true;
+    broker_options.engine.resident_bytes_max = files == nullptr ? engine::EngineOptions::kUnlimited : 0;
+    auto journal = files == nullptr ? journal::make_memory_journal()
+                                    : std::move(journal::open_file_journal(*files, secrets_, {.tail_cache_bytes = 0, .background = false})->journal);
+    broker = std::move(*Broker::recover(broker_options, std::move(journal), clock_, log_));
     target_ = broker->add_target(*this);
     options.public_url = "http://127.0.0.1:4566";
     delivery = std::make_unique<HttpDelivery>(options, *broker, clock_, signer());
@@ -140,6 +146,7 @@ class World final : public ReplyTarget {
       ask(publish);
     }
   }
+  void deadline() { broker->handle(engine::DeadlineCame{}, clock_.now()); }
   std::vector<engine::FailedDelivery> failures() {
     return broker->locked([](engine::Engine& engine, journal::Journal&) { return engine.failed_deliveries(); });
   }
@@ -216,6 +223,39 @@ TEST(HttpDelivery, TriesAgainWhereTheEndpointHangsUp) {
   World world{{.any_address = true}};
   world.subscribe(endpoint.url());
   EXPECT_TRUE(world.failure().ends_with("at attempt 2")) << world.failure();
+}
+
+TEST(HttpDelivery, WhatTheDiskCannotReadForAWhileIsDeliveredLater) {
+  journal::FaultyFileSystem disk(1);
+  std::atomic<World*> there = nullptr;
+  std::atomic<std::uint64_t> broken_at = 0;
+  int requests = 0;
+  Endpoint endpoint{[&](const Endpoint::Say& say) {
+    if (++requests == 2) {  // behind the confirmation: the message, whose content is read anew for each try
+      there.load()->broker->maintain();
+      disk.fail_from(disk.steps(), journal::Fault::Io);
+      broken_at = disk.steps();
+      say("HTTP/1.1 500 No\r\nContent-Length: 0\r\nConnection: close\r\n\r\n");
+    } else {
+      say(kOk);
+    }
+  }};
+  World world{{.any_address = true}, &disk};
+  there = &world;
+  world.subscribe(endpoint.url(), DeliveryProtocol::Http, R"({"healthyRetryPolicy":{"numRetries":10,"minDelayTarget":1,"maxDelayTarget":1}})");
+  ASSERT_TRUE(eventually([&] { return world.delivery->counters().delivered == 1; }));
+  world.confirm_and_publish(1);
+  const auto tries_until = [&](auto condition) {
+    return eventually([&] {
+      world.deadline();
+      return condition();
+    });
+  };
+  ASSERT_TRUE(tries_until([&] { return broken_at > 0 && disk.steps() > broken_at; })) << "the second try reads the disk";
+  disk.fail_never_more();
+  EXPECT_TRUE(tries_until([&] { return world.delivery->counters().delivered == 2; }));
+  EXPECT_TRUE(world.failures().empty());
+  EXPECT_EQ(endpoint.received().size(), 3u);
 }
 
 TEST(HttpDelivery, ConnectsToNoNameOfAnAddressThatIsNotPublic) {
