@@ -102,7 +102,8 @@ std::vector<Case> cases() {
        "#SerializationException"},
       {"a number beyond 32 bits", json("{" + queue + R"(,"MessageBody":"m","DelaySeconds":2147483648})"), 400,
        "DelaySeconds"},
-      {"a fraction", json("{" + queue + R"(,"MessageBody":"m","DelaySeconds":0.5})"), 400, "DelaySeconds"},
+      {"a fraction", json("{" + queue + R"(,"MessageBody":"m","DelaySeconds":0.5})"), 400,
+       "DelaySeconds must be a whole number."},
       // Members of the wrong type.
       {"QueueUrl as a number", json(R"({"QueueUrl":7,"MessageBody":"m"})"), 400,
        "QueueUrl must be of type String, not a number"},
@@ -121,7 +122,7 @@ std::vector<Case> cases() {
        "DataType"},
       {"a binary value that is not Base64",
        json("{" + queue + R"(,"MessageBody":"m","MessageAttributes":{"a":{"DataType":"Binary","BinaryValue":"%%%"}}})"),
-       400, "BinaryValue"},
+       400, "BinaryValue must be Base64, with its padding."},
       {"MessageGroupId as a number", json("{" + queue + R"(,"MessageBody":"m","MessageGroupId":1})"), 400,
        "MessageGroupId"},
       {"entries as an object", json_request("SendMessageBatch", "{" + queue + R"(,"Entries":{}})"), 400, "Entries"},
@@ -131,7 +132,9 @@ std::vector<Case> cases() {
        "AttributeNames must be of type List, not a string"},
       {"attributes as a list", json_request("CreateQueue", R"({"QueueName":"q","Attributes":[]})"), 400, "Attributes"},
       {"an attribute as a number", json_request("CreateQueue", R"({"QueueName":"q","Attributes":{"DelaySeconds":5}})"),
-       400, "#SerializationException"},
+       400, "The value of DelaySeconds in Attributes must be of type String, not a number."},
+      {"a name as a number", json_request("GetQueueAttributes", "{" + queue + R"(,"AttributeNames":["All",5]})"), 400,
+       "Each element of AttributeNames must be of type String, not a number."},
       {"tags as a list", json_request("TagQueue", "{" + queue + R"(,"Tags":["a"]})"), 400, "Tags"},
       {"MaxResults as a string", json_request("ListQueues", R"({"MaxResults":"10"})"), 400, "MaxResults"},
       // Members.
@@ -206,6 +209,7 @@ TEST(Malformed, EveryRequestIsAnsweredWithAnErrorThatSaysWhatIsWrong) {
     EXPECT_EQ(answer.headers.at("content-length"), std::to_string(answer.body.size())) << c.what;
     EXPECT_EQ(broker.last_outcome().status, c.status) << c.what;
     EXPECT_FALSE(broker.last_outcome().error_code.empty()) << c.what;
+    EXPECT_EQ(answer.headers.count("allow"), c.status == 405 ? 1u : 0u) << c.what;
   }
   EXPECT_GE(count, 40);
   // And the broker still works.

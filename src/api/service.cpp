@@ -57,19 +57,31 @@ bool is_harmless_authority(std::string_view text) {
   });
 }
 
+/// "of type Integer, not a string"; what is of the right JSON type and yet no such value needs other words.
+std::string what_is_accepted(const DecodeError& error) {
+  using wire::aws::Kind;
+  if (error.expected == Kind::Blob && error.found == "a string") return "Base64, with its padding";
+  if ((error.expected == Kind::Integer || error.expected == Kind::Long) && error.found == "a number") return "a whole number";
+  return fmt::format("of type {}, not {}", wire::aws::name_of(error.expected), error.found);
+}
+
 ApiError refused_input(const DecodeError& error, const aws::Operation& operation, Protocol protocol) {
   const std::string_view member = error.member.empty() ? operation.name : error.member;
   if (protocol == Protocol::Json) {
-    return aws::api_error(
-        CommonError::Serialization,
-        error.what == DecodeError::What::OutOfRange
-            ? fmt::format("{} cannot hold this number as {}.", member, wire::aws::name_of(error.expected))
-            : fmt::format("{} must be of type {}, not {}.", member, wire::aws::name_of(error.expected), error.found));
+    const std::string place = !error.key.empty() ? fmt::format("The value of {} in {}", error.key.substr(0, 256), member)
+                              : error.element    ? fmt::format("Each element of {}", member)
+                                                 : std::string{member};
+    return aws::api_error(CommonError::Serialization,
+                          error.what == DecodeError::What::OutOfRange
+                              ? fmt::format("{} cannot hold this number as {}.", place, wire::aws::name_of(error.expected))
+                              : fmt::format("{} must be {}.", place, what_is_accepted(error)));
   }
   if (error.what == DecodeError::What::Malformed) {
     return aws::api_error(CommonError::MalformedQueryString, "A list has an element with a number and one without.");
   }
-  const std::string reason = fmt::format("Must be of type {}.", wire::aws::name_of(error.expected));
+  const std::string reason = error.expected == wire::aws::Kind::Blob
+                                 ? "Must be Base64, with its padding."
+                                 : fmt::format("Must be of type {}.", wire::aws::name_of(error.expected));
   if (operation.service == aws::Service::Sqs) {
     return sqs::api_error(sqs::Error::InvalidParameterValue,
                           fmt::format("Value for parameter {} is invalid. Reason: {}", member, reason));
@@ -170,13 +182,15 @@ struct Service::State {
 void Service::State::append_response(const ReplyContext& context, int status, std::string_view query_error,
                                      std::string& out) const {
   const std::string request_id = context.request_id.str();
-  const std::array<wire::http::Header, 3> headers{{
+  std::array<wire::http::Header, 4> headers{{
       {"x-amzn-RequestId", request_id},
       {"Content-Type", context.protocol == Protocol::Json ? "application/x-amz-json-1.0" : "text/xml"},
-      {"x-amzn-query-error", query_error},
   }};
+  std::size_t count = 2;
+  if (!query_error.empty()) headers[count++] = {"x-amzn-query-error", query_error};
+  if (status == 405) headers[count++] = {"Allow", context.protocol == Protocol::Json ? "POST" : "GET, POST"};  // [RFC 9110 15.5.6]
   const wire::http::ResponseOptions how{context.keep_alive, context.http_1_0, context.head_only, date};
-  wire::http::append_response(out, status, std::span(headers).first(query_error.empty() ? 2 : 3), body, how);
+  wire::http::append_response(out, status, std::span(headers).first(count), body, how);
 }
 
 Outcome Service::State::respond(const ReplyContext& context, std::string& out) const {
@@ -188,10 +202,12 @@ Outcome Service::State::serve_certificate(const wire::http::Request& request, co
                                           std::string& out) const {
   const bool reads = request.method == "GET" || request.method == "HEAD";
   const int status = reads ? 200 : 405;
-  const std::array<wire::http::Header, 2> headers{{{"Content-Type", reads ? "application/x-pem-file" : "text/plain"},
-                                                   {"Cache-Control", reads ? "max-age=86400" : "no-store"}}};
+  const std::array<wire::http::Header, 3> headers{{{"Content-Type", reads ? "application/x-pem-file" : "text/plain"},
+                                                   {"Cache-Control", reads ? "max-age=86400" : "no-store"},
+                                                   {"Allow", "GET, HEAD"}}};
   const wire::http::ResponseOptions how{context.keep_alive, context.http_1_0, context.head_only, date};
-  wire::http::append_response(out, status, headers, reads ? std::string_view(options.certificate) : "use GET here\n", how);
+  wire::http::append_response(out, status, std::span(headers).first(reads ? 2 : 3),
+                              reads ? std::string_view(options.certificate) : "use GET here\n", how);
   return {"sns", {}, reads ? std::string_view() : std::string_view("MethodNotAllowed"), status};
 }
 

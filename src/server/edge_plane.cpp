@@ -72,8 +72,11 @@ void EdgePlane::on_request(net::ConnectionId id, const http::Request& request) {
 void EdgePlane::serve_file(net::ConnectionId id, const http::Request& request) {
   const auto file = files_.find(request.path);
   if (file == files_.end()) return answer(id, rest_.problem(edge::ProblemType::NotFound, "no such path"));
-  if (request.method != "GET" && request.method != "HEAD")
-    return answer(id, rest_.problem(edge::ProblemType::MethodNotAllowed, "use GET here"));
+  if (request.method != "GET" && request.method != "HEAD") {
+    edge::Response response = rest_.problem(edge::ProblemType::MethodNotAllowed, "use GET here");
+    response.headers.emplace_back("Allow", "GET, HEAD");
+    return answer(id, response);
+  }
   respond(id, 200, {{"Content-Type", file->second.type}, {"Cache-Control", "no-cache"}, {"X-Content-Type-Options", "nosniff"}}, file->second.body);
 }
 

@@ -52,6 +52,9 @@ class Decoder {
   }
 
  private:
+  // Not of a member further inside.
+  static bool is_of(const DecodeError& error, std::string_view member_name) { return error.member.data() == member_name.data(); }
+
   static DecodeError wrong_type(json::Node node, const Shape& shape, std::string_view member_name) {
     return {What::WrongType, member_name, shape.kind, json::describe(node.kind())};
   }
@@ -126,7 +129,10 @@ class Decoder {
     list = {nullptr, 0, true};
     aws::ListBuilder builder(arena_, list, shape.size);
     for (const json::Node item : node.items()) {
-      if (auto error = value(item, *shape.element, builder.append(), member_name)) return error;
+      if (auto error = value(item, *shape.element, builder.append(), member_name)) {
+        error->element = is_of(*error, member_name);
+        return error;
+      }
     }
     return std::nullopt;
   }
@@ -137,7 +143,10 @@ class Decoder {
     for (const auto [key, item] : node.members()) {
       char* const entry = builder.append();
       field_at<aws::Text>(entry, 0) = aws::Text(key);
-      if (auto error = value(item, *shape.element, entry + shape.value_offset, member_name)) return error;
+      if (auto error = value(item, *shape.element, entry + shape.value_offset, member_name)) {
+        if (is_of(*error, member_name)) error->key = key;
+        return error;
+      }
     }
     return std::nullopt;
   }

@@ -141,6 +141,8 @@ struct DecodeError {
   std::string_view member{};  ///< the member of the Shape that was being read; empty if none
   Kind expected = Kind::String;
   std::string_view found{};  ///< what stood there instead, static text: "a number"
+  bool element = false;      ///< it stood in the list that the member is
+  std::string_view key{};    ///< it stood under this key in the map that the member is; lives as long as the document
 };
 
 /// "String", "Integer": a kind's name, for messages.
