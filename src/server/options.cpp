@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <cerrno>
 #include <filesystem>
 #include <fstream>
@@ -228,6 +229,11 @@ Result<Success, std::string> read_config_file(const std::string& path, ServeOpti
   } catch (const YAML::Exception& error) {
     return fmt::format("{}: line {}: {}", path, error.mark.line + 1, error.msg);
   }
+}
+
+std::uint64_t fitting_segment_bytes(std::uint64_t configured, std::uint64_t disk_bytes) {
+  if (disk_bytes == 0) return configured;
+  return std::min(configured, std::max<std::uint64_t>(std::bit_floor(disk_bytes / 16), 1 << 20));
 }
 
 Result<Success, std::string> check(const ServeOptions& options) {

@@ -70,6 +70,10 @@ struct ServeOptions {
 /// Reads a configuration file into `options`. The error says file, line, key and what is accepted.
 Result<Success, std::string> read_config_file(const std::string& path, ServeOptions& options);
 
+/// Segments of at most a sixteenth of the disk, down to 1 MiB: where only one or two fit, nothing can be given up before the disk is full,
+/// and then nothing at all. `disk_bytes` is its whole size; 0: not known.
+std::uint64_t fitting_segment_bytes(std::uint64_t configured, std::uint64_t disk_bytes);
+
 /// What one flag or key of the file may hold; the error says what is accepted.
 Result<Success, std::string> check(const ServeOptions& options);
 

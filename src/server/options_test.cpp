@@ -148,6 +148,17 @@ TEST_F(ConfigFile, WhatIsRefusedNamesLineKeyAndWhatIsAccepted) {
   EXPECT_NE(read_config_file(folder_.path() + "/none.yaml", options_).error().find("cannot be read"), std::string::npos);
 }
 
+TEST(SegmentBytes, AreAtMostASixteenthOfTheDisk) {
+  constexpr std::uint64_t kMiB = 1 << 20;
+  EXPECT_EQ(fitting_segment_bytes(64 * kMiB, 0), 64 * kMiB) << "not known";
+  EXPECT_EQ(fitting_segment_bytes(64 * kMiB, 1'000'000 * kMiB), 64 * kMiB);
+  EXPECT_EQ(fitting_segment_bytes(64 * kMiB, 1024 * kMiB), 64 * kMiB);
+  EXPECT_EQ(fitting_segment_bytes(64 * kMiB, 1023 * kMiB), 32 * kMiB);
+  EXPECT_EQ(fitting_segment_bytes(64 * kMiB, 100 * kMiB), 4 * kMiB);
+  EXPECT_EQ(fitting_segment_bytes(64 * kMiB, 3 * kMiB), kMiB) << "the least that a segment has";
+  EXPECT_EQ(fitting_segment_bytes(2 * kMiB, 100 * kMiB), 2 * kMiB) << "a smaller one was asked for";
+}
+
 TEST(Clock, NeverRunsBackAndNeverStandsStill) {
   Clock clock;
   const Instant start{};

@@ -74,9 +74,23 @@ std::string receipt_secret(const ServeOptions& options, Secrets& secrets) {
   return secret;
 }
 
+/// Of the disk that the folder is or will be on; 0 if that cannot be told.
+std::uint64_t disk_bytes(const std::filesystem::path& folder) {
+  std::error_code failed;
+  for (auto place = std::filesystem::absolute(folder, failed); !failed && !place.empty(); place = place.parent_path()) {
+    const auto space = std::filesystem::space(place, failed);
+    if (!failed) return space.capacity;
+    if (place == place.root_path()) break;
+    failed.clear();
+  }
+  return 0;
+}
+
 std::unique_ptr<journal::Journal> open_journal(const ServeOptions& options, Secrets& secrets, Log& log) {
   if (options.memory) return journal::make_memory_journal();
-  auto opened = journal::open_file_journal(options.data + "/journal", secrets, {.segment_bytes = options.segment_bytes});
+  const std::uint64_t segment_bytes = fitting_segment_bytes(options.segment_bytes, disk_bytes(options.data));
+  if (segment_bytes != options.segment_bytes) log.info("journal.small_disk", {{"segment_bytes", segment_bytes}});
+  auto opened = journal::open_file_journal(options.data + "/journal", secrets, {.segment_bytes = segment_bytes});
   if (!opened) {
     const journal::OpenError& error = opened.error();
     using Kind = journal::OpenError::Kind;
