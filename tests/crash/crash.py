@@ -421,7 +421,8 @@ def write_evidence(path, options, summary, violations):
     with open("/proc/cpuinfo") as cpus:
         models = [line.split(":")[1].strip() for line in cpus if line.startswith("model name")]
     with open(path, "w") as out:
-        out.write("# Random SIGKILL under mixed load\n\nCommand: `CRASH_KILLS=%d CRASH_SEED=%s ./test crash`\n\n" % (options.kills, options.seed))
+        out.write("# Random SIGKILL under mixed load\n\nCommand: `tests/crash/crash.py --fanfare build/release/fanfare --kills %d --longest-life %g "
+                  "--clients %d --seed %s`\n\n" % (options.kills, options.longest_life, options.clients, options.seed))
         out.write("Date %s, commit %s, %d x %s, Linux %s.\n\n" % (time.strftime("%Y-%m-%d"), commit, len(models), models[0], os.uname().release))
         out.write("%s.\n\nViolations: %d.\n" % (summary, len(violations)))
 
