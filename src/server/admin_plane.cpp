@@ -99,7 +99,7 @@ void AdminPlane::on_request(net::ConnectionId id, const http::Request& request) 
     const auto step = text ? parse_duration(*text) : std::nullopt;
     if (!step) return problem(id, 400, "expected {\"advance\":\"2h\"}: a duration such as 250ms, 35s, 1h30m or 14d", headers);
     if (options_.clock_moves) options_.clock_moves();
-    clock_.advance(*step);
+    if (!clock_.advance(*step)) return problem(id, 400, "the clock goes up to " + iso8601(Clock::kEnd), headers);
     if (options_.clock_moved) options_.clock_moved();
     headers.push_back({"Content-Type", "application/json"});
     return respond(id, 200, headers, "{\"now\":\"" + iso8601(clock_.now()) + "\"}");

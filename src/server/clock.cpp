@@ -39,11 +39,12 @@ void Clock::not_before(Timestamp floor) {
   lead_.reset();  // begins at the next look, from here
 }
 
-void Clock::advance(milliseconds step) {
+bool Clock::advance(milliseconds step) {
   const std::lock_guard lock{mutex_};
+  if (std::max(last_ms_, system() + offset_ms_) > unix_ms(kEnd) - step.count()) return false;
   offset_ms_ += step.count();
-  if (!lead_) return;
-  lead_->from_ms += step.count();
+  if (lead_) lead_->from_ms += step.count();
+  return true;
 }
 
 }  // namespace fanfare::server

@@ -2,6 +2,7 @@
 // Rule 1: it never runs back, neither within the process nor behind the last event that the journal holds.
 // Rule 2: it never stands still either, or leases and long polls would not end. When the system's clock was set back, or lies
 //         behind the journal, it goes on from where it was, an eighth slower, until the system's clock has caught up.
+// Rule 3: it is not moved into the last year that the journal can hold, 9999: what happened there could not be read again.
 #pragma once
 
 #include <cstdint>
@@ -20,8 +21,9 @@ class Clock {
   Timestamp now();
   /// From recovery: the newest time in the journal.
   void not_before(Timestamp floor);
-  /// --clock manual: runs on from the real time and jumps by `step`.
-  void advance(milliseconds step);
+  /// --clock manual: runs on from the real time and jumps by `step`. False, and nothing happens, beyond kEnd.
+  bool advance(milliseconds step);
+  static constexpr Timestamp kEnd = timestamp_from_unix_ms(253'370'764'800'000);  ///< 9999-01-01T00:00:00Z
 
   /// now() when the system's clock shows `system` and the steady one `steady`; for tests.
   Timestamp at(std::int64_t system, Instant steady);

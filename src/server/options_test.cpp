@@ -184,6 +184,19 @@ TEST(Clock, GoesOnBehindTheNewestTimeOfTheJournal) {
   EXPECT_EQ(unix_ms(clock.at(1'008'000, start + seconds{8})), 15'107'000);
 }
 
+TEST(Clock, IsNotMovedBeyondWhatTheJournalCanHold) {
+  Clock clock;
+  const milliseconds century = std::chrono::hours{24 * 36'500};
+  int steps = 0;
+  while (clock.advance(century)) ASSERT_LT(++steps, 100);
+  EXPECT_GT(steps, 70);
+  const Timestamp before = clock.now();
+  EXPECT_LE(before, Clock::kEnd);
+  EXPECT_FALSE(clock.advance(century));
+  EXPECT_LT(clock.now(), before + century) << "nothing has happened";
+  EXPECT_TRUE(clock.advance(std::chrono::seconds{1}));
+}
+
 TEST(Metrics, TextEscapesLabels) {
   std::string text;
   MetricsWriter writer{text};
