@@ -1,6 +1,7 @@
 #include "net/server_certificate.h"
 
 #include <fcntl.h>
+#include <openssl/crypto.h>
 #include <openssl/err.h>
 #include <openssl/pem.h>
 #include <openssl/ssl.h>
@@ -23,6 +24,7 @@ namespace {
 using File = CertificateError::File;
 
 constexpr std::size_t kFileMost = 1 << 20;
+constexpr std::size_t kPiece = 16 * 1024;  // read at once
 constexpr const char* kTls12Ciphers = "ECDHE+AESGCM:ECDHE+CHACHA20";
 constexpr const char* kTls13Ciphers = "TLS_AES_128_GCM_SHA256:TLS_AES_256_GCM_SHA384:TLS_CHACHA20_POLY1305_SHA256";
 constexpr const char* kGroups = "X25519:P-256:P-384";
@@ -45,15 +47,25 @@ std::string reason() {
   return why;
 }
 
+/// Leaves no key behind in freed memory.
+struct KeyText {
+  std::string bytes;
+  KeyText() { bytes.reserve(kFileMost + 1 + kPiece); }  // growing would leave copies
+  KeyText(const KeyText&) = delete;
+  KeyText& operator=(const KeyText&) = delete;
+  ~KeyText() { OPENSSL_cleanse(bytes.data(), bytes.size()); }
+};
+
 /// 0, or the errno of what failed. Of a file that is too long one byte more than is taken, at least.
 int read_file(const std::string& path, std::string& text) {
   const int file = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
   if (file < 0) return errno;
-  std::array<char, 16 * 1024> buffer{};
+  std::array<char, kPiece> buffer{};
   ssize_t got = 0;
   while (text.size() <= kFileMost && (got = ::read(file, buffer.data(), buffer.size())) > 0)
     text.append(buffer.data(), static_cast<std::size_t>(got));
   const int error = got < 0 ? errno : 0;
+  OPENSSL_cleanse(buffer.data(), buffer.size());  // it may have been a key
   ::close(file);
   return error;
 }
@@ -109,11 +121,11 @@ Result<Loaded, CertificateError> load(const std::string& certificate_file, const
   ERR_clear_error();
   const auto wrong = [](File file, std::string text) { return CertificateError{file, std::move(text)}; };
   std::string certificate_text;
-  std::string key_text;
+  KeyText key_text;
   if (const int error = read_file(certificate_file, certificate_text); error != 0) return wrong(File::Certificate, std::strerror(error));
-  if (const int error = read_file(key_file, key_text); error != 0) return wrong(File::Key, std::strerror(error));
+  if (const int error = read_file(key_file, key_text.bytes); error != 0) return wrong(File::Key, std::strerror(error));
   if (certificate_text.size() > kFileMost) return wrong(File::Certificate, "the file is longer than 1 MiB");
-  if (key_text.size() > kFileMost) return wrong(File::Key, "the file is longer than 1 MiB");
+  if (key_text.bytes.size() > kFileMost) return wrong(File::Key, "the file is longer than 1 MiB");
 
   const Bio certificates{BIO_new_mem_buf(certificate_text.data(), static_cast<int>(certificate_text.size()))};
   const X509Holder own{PEM_read_bio_X509(certificates.get(), nullptr, nullptr, nullptr)};
@@ -130,7 +142,7 @@ Result<Loaded, CertificateError> load(const std::string& certificate_file, const
     return wrong(File::Certificate, fmt::format("the certificate is not valid before {}, and now is {}; wait, or set the clock",
                                                 iso8601(not_before), iso8601(now)));
 
-  const Bio key_bytes{BIO_new_mem_buf(key_text.data(), static_cast<int>(key_text.size()))};
+  const Bio key_bytes{BIO_new_mem_buf(key_text.bytes.data(), static_cast<int>(key_text.bytes.size()))};
   bool is_encrypted = false;
   const Key key{PEM_read_bio_PrivateKey(key_bytes.get(), nullptr, refuse_passphrase, &is_encrypted)};
   if (key == nullptr)

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 #include <openssl/err.h>
 #include <openssl/ssl.h>
+#include <signal.h>
 
 #include <atomic>
 
@@ -31,6 +32,28 @@ struct PeerOptions {
   const char* protocol = nullptr;  // offered by ALPN
   SSL_SESSION* session = nullptr;  // to be resumed
   const char* ciphers = nullptr;   // of TLS 1.2
+};
+
+// OpenSSL writes to sockets without MSG_NOSIGNAL. This thread alone is not told, so that a loop's signal would still be seen.
+class NoBrokenPipes {
+ public:
+  NoBrokenPipes() {
+    sigemptyset(&pipe_);
+    sigaddset(&pipe_, SIGPIPE);
+    pthread_sigmask(SIG_BLOCK, &pipe_, &before_);
+  }
+  NoBrokenPipes(const NoBrokenPipes&) = delete;
+  NoBrokenPipes& operator=(const NoBrokenPipes&) = delete;
+  ~NoBrokenPipes() {
+    const timespec at_once{};
+    while (sigtimedwait(&pipe_, nullptr, &at_once) > 0) {
+    }
+    pthread_sigmask(SIG_SETMASK, &before_, nullptr);
+  }
+
+ private:
+  sigset_t pipe_{};
+  sigset_t before_{};
 };
 
 // A blocking TLS peer without verification. What a signal interrupts is begun again, as in Client.
@@ -105,6 +128,7 @@ class TlsPeer {
     }
   }
 
+  NoBrokenPipes quiet_;
   int fd_ = -1;
   SSL_CTX* context_ = nullptr;
   SSL* ssl_ = nullptr;
