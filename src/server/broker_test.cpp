@@ -251,13 +251,13 @@ void expect_replayed(Harness& it, std::size_t archived, milliseconds later = {})
   EXPECT_EQ(it.broker->locked([](engine::Engine& engine, journal::Journal&) { return engine.failed_delivery_count(); }), 0u);
 }
 
-/// A folder that knows whose lock the log is to be read under.
-class ReadUnderTheLock final : public journal::FileSystem {
+/// A folder that knows the lock that whoever uses the log must hold.
+class UsedUnderTheLock final : public journal::FileSystem {
  public:
-  explicit ReadUnderTheLock(journal::FileSystem& files) : files_(files) {}
+  explicit UsedUnderTheLock(journal::FileSystem& files) : files_(files) {}
 
   const Broker* broker = nullptr;  // null: it is recovering
-  std::atomic<std::size_t> reads{0};
+  std::atomic<std::size_t> uses{0};
   std::atomic<std::size_t> without{0};
 
   Result<std::unique_ptr<journal::File>, journal::FileError> open(const std::string& name, journal::OpenMode mode) override {
@@ -273,26 +273,33 @@ class ReadUnderTheLock final : public journal::FileSystem {
  private:
   class Segment final : public journal::File {
    public:
-    Segment(ReadUnderTheLock& owner, std::unique_ptr<journal::File> file) : owner_(owner), file_(std::move(file)) {}
+    Segment(UsedUnderTheLock& owner, std::unique_ptr<journal::File> file) : owner_(owner), file_(std::move(file)) {}
     Result<std::size_t, journal::FileError> write_at(std::span<const std::string_view> pieces, std::uint64_t offset, journal::Sync sync) override {
+      owner_.note_use();
       return file_->write_at(pieces, offset, sync);
     }
     Result<std::size_t, journal::FileError> read_at(char* into, std::size_t size, std::uint64_t offset) override {
-      if (owner_.broker != nullptr) {
-        ++owner_.reads;
-        if (!owner_.broker->holds_lock()) ++owner_.without;
-      }
+      owner_.note_use();
       return file_->read_at(into, size, offset);
     }
-    Result<Success, journal::FileError> sync() override { return file_->sync(); }
+    Result<Success, journal::FileError> sync() override {
+      owner_.note_use();
+      return file_->sync();
+    }
     Result<std::uint64_t, journal::FileError> size() override { return file_->size(); }
     Result<Success, journal::FileError> truncate(std::uint64_t bytes) override { return file_->truncate(bytes); }
     Result<bool, journal::FileError> try_lock() override { return file_->try_lock(); }
 
    private:
-    ReadUnderTheLock& owner_;
+    UsedUnderTheLock& owner_;
     std::unique_ptr<journal::File> file_;
   };
+
+  void note_use() {
+    if (broker == nullptr) return;
+    ++uses;
+    if (!broker->holds_lock()) ++without;
+  }
 
   journal::FileSystem& files_;
 };
@@ -302,7 +309,7 @@ TEST(BrokerArchive, AReplayReadsTheLogUnderTheLock) {
   BrokerOptions options;
   options.engine.resident_bytes_max = 4 << 10;
   journal::FaultyFileSystem disk(5);
-  ReadUnderTheLock files(disk);
+  UsedUnderTheLock files(disk);
   Harness it(options, false, &files);
   create_archive(it);
   for (std::size_t i = 0; i < 100; ++i) it.publish(kArchiving, body(i, 1000));
@@ -313,8 +320,34 @@ TEST(BrokerArchive, AReplayReadsTheLogUnderTheLock) {
   begin_replay(it);
   expect_replayed(it, 100);
   files.broker = nullptr;
-  EXPECT_GT(files.reads, 0u);
+  EXPECT_GT(files.uses, 0u);
   EXPECT_EQ(files.without, 0u);
+}
+
+TEST(BrokerUpkeep, UsesTheLogUnderTheLock) {
+  BrokerOptions options;
+  options.engine.resident_bytes_max = 64 << 10;
+  options.snapshot_bytes = 256 << 10;
+  journal::FaultyFileSystem disk(7);
+  UsedUnderTheLock files(disk);
+  Harness it(options, false, &files, 128 << 10);
+  files.broker = it.broker.get();
+  create_archive(it);
+  it.create("busy");
+  for (std::uint64_t round = 0; round < 100; ++round) {
+    it.publish(kArchiving, body(round, 1000));
+    for (std::uint64_t i = 0; i < 10; ++i) it.send("busy", body(i, 1000));
+    it.commit();
+    it.receive_and_delete("busy");
+    it.commit();
+    if (round % 10 == 0) it.keep_up();
+  }
+  it.keep_up();
+  const UpkeepStats stats = it.broker->upkeep_stats();
+  files.broker = nullptr;
+  EXPECT_GT(stats.snapshots, 0u);
+  EXPECT_GT(stats.relocated_bytes, 0u);
+  EXPECT_EQ(files.without, 0u) << "of " << files.uses << " uses";
 }
 
 TEST(BrokerArchive, WhatTheDiskCannotReadForAWhileIsNotLeftOut) {
