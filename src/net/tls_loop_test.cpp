@@ -389,6 +389,21 @@ TEST_P(TlsLoop, APauseBeforeTheHandshakeHoldsOnlyWhatComesAfterIt) {
   EXPECT_TRUE(server.wait([&] { return server.received[id] == "request"; }));
 }
 
+TEST_P(TlsLoop, AnEndDuringAPauseBeforeTheHandshakeIsToldAfterIt) {
+  Server server{loop()};
+  server.accept = [&](ConnectionId id) { server.loop->pause_reading(id); };
+  server.start();
+  Client{server.address}.close();
+  const ConnectionId id = server.accepted_id(0);
+  bool alive = true;
+  while (alive) server.on_loop([&] { alive = server.loop->is_peer_alive(id); });
+  server.on_loop([&] {
+    EXPECT_TRUE(server.ended.empty());
+    server.loop->resume_reading(id);
+  });
+  EXPECT_TRUE(server.wait([&] { return server.ended.contains(id); }));
+}
+
 TEST_P(TlsLoop, AHandshakeThatTakesTooLongIsEnded) {
   Server server{loop({.handshake_timeout = 0s})};
   server.start();
