@@ -108,7 +108,7 @@ void EngineCore::handle(const Input& input, Timestamp now, Outputs& outputs) {
   outputs_ = &outputs;
   now_ = std::max(now_, now);
   payloads_.free_condemned();
-  if (!garbage_.empty() || !archive_garbage_.empty()) collect_garbage(kGarbagePerCall);
+  if (has_garbage()) collect_garbage(kGarbagePerCall);
   std::visit([this](const auto& one) { run(one); }, input);
   serve_waiters();
   // What expired is gone without a record of its own, and then its content is given up. So that no clock which was set back
@@ -163,7 +163,7 @@ void EngineCore::run(const WaiterGone& gone) {
 }
 
 std::optional<Timestamp> EngineCore::next_deadline() const {
-  if ((!garbage_.empty() || !archive_garbage_.empty()) && saving_ == nullptr) return now_;
+  if (has_garbage() && saving_ == nullptr) return now_;
   if (!owed_replays_.empty() && !storage_full_) return now_;
   std::optional<Timestamp> next;
   if (!due_.empty()) next = due_.begin()->first;
@@ -392,6 +392,12 @@ void EngineCore::collect_garbage(std::size_t budget) {
     payloads_.release(messages.front().payload);
     messages.pop_front();
     if (messages.empty()) archive_garbage_.pop_front();
+  }
+  while (budget > 0 && !window_garbage_.empty()) {
+    const std::size_t before = window_garbage_.front().size();
+    const bool more = window_garbage_.front().forget_old(Timestamp::max(), budget);
+    budget -= std::min(budget, before - window_garbage_.front().size());
+    if (!more) window_garbage_.pop_front();
   }
   while (budget > 0 && !garbage_.empty()) {
     const std::size_t done = garbage_.front().drain(budget, removed_);

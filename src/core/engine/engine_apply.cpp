@@ -234,8 +234,12 @@ void EngineCore::apply(const QueueDeletedEvent& event) {
   queue.registered.reset();
   queue.move_tasks.clear();
   note_move(queue);
-  std::erase_if(deleted_queues_, [&](const auto& entry) { return entry.second + kNameReservedFor <= now_; });
+  for (; !deletions_.empty() && deletions_.front().first + kNameReservedFor <= now_; deletions_.pop_front()) {
+    const auto deleted = deleted_queues_.find(deletions_.front().second);
+    if (deleted != deleted_queues_.end() && deleted->second == deletions_.front().first) deleted_queues_.erase(deleted);
+  }
   deleted_queues_.insert_or_assign(queue.key, now_);
+  deletions_.emplace_back(now_, queue.key);
   queue.deleted = true;
   queue.attempts = {};
   discard_messages(queue, queue::Queue{});
@@ -304,9 +308,10 @@ void EngineCore::apply(const TopicDeletedEvent& event) {
   note_archive(topic);
   topics_by_key_.erase(topic.key.view());
   topic_names_.erase(topic.key.view());
+  window_garbage_.push_back(std::move(topic.deduplication));
   if (saving_ != nullptr) {
-    if (const auto window = saving_->windows.find(event.topic); window != saving_->windows.end())
-      window->second.ids = &saving_->orphans.emplace_back(std::move(topic.deduplication));
+    // Garbage stays where it is while a snapshot is made.
+    if (const auto window = saving_->windows.find(event.topic); window != saving_->windows.end()) window->second.ids = &window_garbage_.back();
     if (const auto archive = saving_->archives.find(event.topic); archive != saving_->archives.end()) archive->second.places.pop_back();
   }
   topics_[event.topic].reset();

@@ -402,6 +402,7 @@ class EngineCore {
   std::unordered_map<QueueKeyView, QueueState*, KeyHash> queues_by_key_;  ///< keys are views into the states
   std::map<QueueKeyView, QueueState*> queue_names_;                       ///< the same, in order
   std::map<QueueKey, Timestamp> deleted_queues_;  ///< names that are not free yet, and since when
+  std::deque<std::pair<Timestamp, QueueKey>> deletions_;  ///< by time; also those whose name was taken again since
 
   // Topics and subscriptions. Numbers are never used again.
   std::vector<std::unique_ptr<TopicState>> topics_;  ///< by number; null: none, or deleted
@@ -430,7 +431,9 @@ class EngineCore {
   std::set<std::pair<Timestamp, std::uint64_t>> wait_ends_;   ///< callers by the end of their wait
   std::vector<QueueState*> arrivals_;                         ///< queues whose waiters may now be served
   std::deque<TopicArchive::Messages> archive_garbage_;        ///< of deleted topics
+  std::deque<message::DeduplicationWindow> window_garbage_;   ///< of deleted topics
   std::deque<queue::Queue> garbage_;                          ///< messages of purged and deleted queues
+  [[nodiscard]] bool has_garbage() const { return !garbage_.empty() || !archive_garbage_.empty() || !window_garbage_.empty(); }
   // Scratch, so that hot commands do not allocate.
   std::vector<queue::Entry> removed_;
   ReceivedEvent taken_;

@@ -117,6 +117,8 @@ bool EngineCore::load_section(std::string_view section, Loading& loading) {
       topics_.resize(head.topics_end);
       subscriptions_.resize(head.subscriptions_end);
       deleted_queues_ = {head.deleted_queues.begin(), head.deleted_queues.end()};
+      for (const auto& [key, at] : deleted_queues_) deletions_.emplace_back(at, key);
+      std::stable_sort(deletions_.begin(), deletions_.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
       return true;
     }
     case SectionKind::Queue: {

@@ -146,14 +146,14 @@ bool EngineCore::snapshot_slice(std::size_t budget, const Write& write) {
     budget -= std::min(budget, save_step(budget, write));
   }
   forget_kept(budget);
-  if (!saving_->messages.empty() || !saving_->archives.empty() || payloads_.let_go(budget)) return true;
+  if (!saving_->messages.empty() || !saving_->archives.empty() || directory_.abandon_saving((budget + kCostOfSection - 1) / kCostOfSection) || payloads_.let_go(budget)) return true;
   saving_.reset();
   return false;
 }
 
 void EngineCore::abandon_snapshot() {
   if (saving_ == nullptr) return;
-  directory_.end_saving();
+  directory_.abandon_saving(0);
   saving_->part = Part::Cleaning;
   // What changes from now on needs not be kept.
   for (Saving::Numbered* things : {&saving_->queues, &saving_->topics, &saving_->subscriptions}) things->end = 0;

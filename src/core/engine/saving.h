@@ -9,7 +9,6 @@
 #pragma once
 
 #include <cstdint>
-#include <deque>
 #include <map>
 #include <optional>
 #include <string>
@@ -42,7 +41,7 @@ struct Saving {
   };
   /// Ids of a window that were known at the begin.
   struct Window {
-    message::DeduplicationWindow* ids;
+    message::DeduplicationWindow* ids;  ///< in the topic, or among the garbage by now
     std::uint64_t next;
     std::uint64_t end;
   };
@@ -75,7 +74,6 @@ struct Saving {
   Numbered subscriptions;
   std::map<std::uint32_t, Window> windows;     ///< of topics, by number
   std::map<std::uint32_t, Messages> messages;  ///< by queue
-  std::deque<message::DeduplicationWindow> orphans;  ///< of topics that were deleted meanwhile
   EntriesWriter section;      ///< kept, so that slices need no large piece of memory each
   std::map<std::uint32_t, Archive> archives;  ///< by topic
   std::uint64_t entries = 0;  ///< written, with archived messages

@@ -219,7 +219,17 @@ Result<Directory::Decision, DirectoryError> Directory::decide(const DirectoryCom
   return decision;
 }
 
+bool Directory::abandon_saving(std::size_t budget) {
+  if (saving_ == nullptr) return false;
+  saving_->abandoned = true;
+  for (; budget > 0 && !saving_->kept.empty(); --budget) saving_->kept.erase(saving_->kept.begin());
+  if (!saving_->kept.empty()) return true;
+  saving_.reset();
+  return false;
+}
+
 void Directory::keep(const Key& key) {
+  if (saving_->abandoned) return;
   if (saving_->last && key <= *saving_->last) return;
   const auto found = entries_.find(key);
   saving_->kept.try_emplace(key, found == entries_.end() ? std::nullopt : std::optional{found->second});

@@ -134,6 +134,9 @@ class Directory {
   template <class Visit>
   bool save(std::size_t budget, Visit&& visit);
   void end_saving() { saving_.reset(); }
+  /// Instead, before save() has given out everything: nothing is kept any more, and up to `budget` entries that were kept are forgotten.
+  /// Returns whether there are more, for another call.
+  bool abandon_saving(std::size_t budget);
 
  private:
   using Key = std::tuple<DirectoryKind, std::string, std::string>;
@@ -146,6 +149,7 @@ class Directory {
   struct Saving {
     std::optional<Key> last;  // given out last; nullopt: none yet
     std::map<Key, std::optional<DirectoryAttributes>> kept;  // what changed before its turn; nullopt: it was not there
+    bool abandoned = false;
   };
   void keep(const Key& key);
 

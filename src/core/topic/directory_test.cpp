@@ -139,6 +139,18 @@ TEST(Directory, IsRebuiltFromWhatForEachShows) {
   EXPECT_EQ(copy.ask(of(Action::ListCaptured))->entries.back().key, "00000000000000000002");
 }
 
+TEST(Directory, AnAbandonedSavingForgetsWhatItKeptInSlices) {
+  World world;
+  for (const std::string_view name : {"DefaultSMSType", "DefaultSenderID", "MonthlySpendLimit"}) world.ask(of(Action::SetSms), {{name, "1"}}).has_value();
+  world.directory.begin_saving();
+  for (const std::string_view name : {"DefaultSMSType", "DefaultSenderID", "MonthlySpendLimit"}) world.ask(of(Action::SetSms), {{name, "2"}}).has_value();
+  EXPECT_TRUE(world.directory.abandon_saving(2));
+  world.ask(of(Action::OptOut, "+14155550100")).has_value();  // is not kept any more
+  EXPECT_FALSE(world.directory.abandon_saving(1));
+  EXPECT_FALSE(world.directory.save(100, [](const DirectoryChange& change) { ADD_FAILURE() << change.key; }));
+  EXPECT_FALSE(world.directory.abandon_saving(1)) << "there is nothing to abandon";
+}
+
 TEST(Directory, OtherAccountsSeeNothing) {
   World world;
   application(world);
