@@ -82,10 +82,11 @@ void Oracle::handled_send(Call& call, const Moment& moment) {
     int index = -1;
     if (queue.fifo) {  // a retry: the same message again
       if (const auto found = by_token_.find(entry.token); found != by_token_.end()) index = found->second.back();
-      // Behind the window it is another message.
+      // Behind the window it is another message, and behind a purge it may be one.
       if (index >= 0) {
         const Instance& before = instances_[static_cast<std::size_t>(index)];
-        if (before.never || before.gone != Gone::No || moment.now >= before.earliest + kDedupWindow || before.by_task) index = -1;
+        if (before.never || before.gone != Gone::No || moment.now >= before.earliest + kDedupWindow || before.by_task || !before.dedup_cleared_by.empty())
+          index = -1;
       }
     }
     if (index < 0) {
@@ -107,6 +108,7 @@ void Oracle::handled_send(Call& call, const Moment& moment) {
       instance.repeated = {moment.now, moment.turn};
     }
     ++instance.open_attempts;
+    instance.tried_turn = moment.turn;
     call.instances.push_back(index);
   }
 }
@@ -242,6 +244,8 @@ void Oracle::check_error(const Call& call, const Answer& answer, const Moment& m
   // What it took is given back; and that may be lost by a crash.
   if (call.action == Action::Receive && maybe_done)
     lost_receives_.push_back({call.queue, call.waited ? moment.turn : call.handled_turn, false, false, crashes_, moment.turn});
+  if ((call.action == Action::Purge || call.action == Action::DeleteQueue) && !maybe_done)
+    for (const int index : queue->instances) std::erase(instances_[static_cast<std::size_t>(index)].dedup_cleared_by, call.id);
   if (call.action == Action::StartMove && !maybe_done)
     for (MoveTask& task : tasks_)
       if (task.call == call.id) task.refused = true;
@@ -325,19 +329,20 @@ void Oracle::accepted_fifo(Call& call, std::size_t i, int index, const EntryAnsw
         instances_[static_cast<std::size_t>(index)].never = true;  // an earlier attempt would be the original
     }
   } else {
-    // The id of a message that was sent without an answer, and is not known yet?
-    for (const int other : queues_[queue].instances) {
-      const Instance& open = instances_[static_cast<std::size_t>(other)];
-      if (other != index && open.entry.dedup == entry.dedup && !open.never && open.first_id.empty() && open.open_attempts > 0) return;
-    }
-    // A new message. Was there one that should have stopped it?
+    // Was there one that should have stopped it?
     for (const int other : queues_[queue].instances) {
       const Instance& earlier = instances_[static_cast<std::size_t>(other)];
       if (earlier.entry.dedup != entry.dedup || earlier.queue != call.queue || !earlier.sure || earlier.first_id.empty() || earlier.by_task) continue;
-      if (earlier.sure_turn >= call.handled_turn || earlier.purge_cleared_dedup) continue;
+      if (earlier.sure_turn >= call.handled_turn || !earlier.dedup_cleared_by.empty()) continue;
       require(Property::DedupHolds, call.handled_at >= earlier.earliest + kDedupWindow,
               [&] { return fmt::format("{} at {} is accepted in spite of {}", entry.token, time_text(call.handled_at), describe(other)); });
     }
+    // The id of a message that was sent without an answer, and is not known yet? What a purge took is not it.
+    for (const int other : queues_[queue].instances) {
+      const Instance& open = instances_[static_cast<std::size_t>(other)];
+      if (other != index && open.entry.dedup == entry.dedup && !open.never && open.gone != Gone::Purged && open.first_id.empty() && open.open_attempts > 0) return;
+    }
+    // A new message.
     Instance& instance = instances_[static_cast<std::size_t>(index)];
     if (!instance.first_id.empty()) {
       // The same message was accepted before, and again when the window was over.

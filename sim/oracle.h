@@ -165,7 +165,9 @@ class Oracle {
     bool maybe_gone = false;
     Gone gone = Gone::No;
     std::uint64_t gone_turn = 0;
-    bool purge_cleared_dedup = false;
+    int sent_to = -1;                 // queue
+    std::uint64_t tried_turn = 0;     // when its last attempt was handed in
+    std::vector<std::uint64_t> dedup_cleared_by;  // purges and deletions of that queue since, refused ones not
   };
   struct Publication {
     std::vector<int> copies;

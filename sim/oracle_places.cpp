@@ -39,7 +39,8 @@ std::string Oracle::target_of(const Call& call) const {
 int Oracle::add_instance(Instance instance) {
   const int index = static_cast<int>(instances_.size());
   by_token_[instance.token].push_back(index);
-  instance.last_turn = instance.first_turn;
+  instance.last_turn = instance.tried_turn = instance.first_turn;
+  instance.sent_to = instance.queue;
   instances_.push_back(std::move(instance));
   list(index);
   return index;
@@ -111,7 +112,7 @@ bool Oracle::may_come_from(int dead, int source) const {
 void Oracle::handled_removal(Call& call) {
   for (const int index : queues_[static_cast<std::size_t>(call.queue)].instances) {
     Instance& instance = instances_[static_cast<std::size_t>(index)];
-    instance.purge_cleared_dedup = true;
+    if (instance.sent_to == call.queue) instance.dedup_cleared_by.push_back(call.id);
     if ((reach(instance) & bit(call.queue)) == 0) continue;
     call.instances.push_back(index);
     ++instance.pending_deletes;
@@ -122,7 +123,8 @@ void Oracle::answered_removal(Call& call, const Moment& moment) {
   for (const int index : call.instances) {
     Instance& instance = instances_[static_cast<std::size_t>(index)];
     --instance.pending_deletes;
-    const bool surely_before = instance.first_turn < call.handled_turn && instance.open_attempts == 0;
+    // Sends that nobody answered came before it or never; a publication may be repeated behind it.
+    const bool surely_before = instance.tried_turn < call.handled_turn && (instance.open_attempts == 0 || instance.publication < 0);
     if (instance.gone != Gone::No) continue;
     if (surely_before && instance.queue == call.queue && !may_be_moved(instance)) {
       if (instance.sure && instance.sure_turn < call.handled_turn)
