@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <tuple>
 
 #include "base/assert.h"
 #include "journal/file/file_journal.h"
@@ -204,7 +205,10 @@ void World::after_turn() {
     }
   };
   // Of two receives the one that came first was served first; with no lease both may have got one message.
-  const auto order = [&](const Told& told) { return std::pair{rank(told), rank(told) == 2 ? told.call->handled_order : 0}; };
+  // An answer that stood still tells of an earlier turn.
+  const auto order = [&](const Told& told) {
+    return rank(told) == 2 ? std::tuple{2, told.moment.turn, told.call->handled_order} : std::tuple{rank(told), std::uint64_t{0}, std::uint64_t{0}};
+  };
   std::stable_sort(told_.begin(), told_.end(), [&](const Told& a, const Told& b) { return order(a) < order(b); });
   int sends = 0;
   for (Told& told : told_) {
