@@ -176,6 +176,25 @@ TEST(Engine, AtTheLimitOfMessagesInFlightAShortPollFailsAndALongOneWaits) {
   EXPECT_EQ(EngineFixture::joined(e.received(waiter)), "3");
 }
 
+TEST(Engine, WhatBecomesVisibleGoesToWhoWaitsLongestAndLastToWhoAsksThen) {
+  EngineFixture e;
+  e.create_queue("q");
+  e.send("q", "hello", *queue::DeliveryDelay::of(1));
+  const CallerId first = e.ask_receive("q", 1, 0, 20);
+  const CallerId second = e.ask_receive("q", 1, 0, 20);
+  e.now += 1s;  // the newcomer is there before anybody looks at the deadline
+  const CallerId newcomer = e.ask_receive("q", 1, 0, 20);
+  e.deadline();
+  // Nobody leases it, so that all get it; the count tells in which order.
+  std::uint32_t count = 0;
+  for (const CallerId caller : {first, second, newcomer}) {
+    ASSERT_TRUE(e.answered(caller)) << count;
+    const auto got = e.received(caller);
+    ASSERT_EQ(got.size(), 1u);
+    EXPECT_EQ(got[0].message.receive_count, ++count);
+  }
+}
+
 TEST(Engine, AQueueKnowsOnlyHandlesOfItsOwnLife) {
   EngineOptions options;
   options.enforce_deleted_recently = false;
