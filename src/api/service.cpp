@@ -453,7 +453,7 @@ Encoded Service::encode(const ReplyContext& context, const engine::Reply& reply,
   state.body.clear();
   state.reply_arena.reset();
   aws::Answer answer(context, state.reply_arena, state.body);
-  aws::ReplyCall call{context, state.options.region.str(), payloads, state.receipts, encoded.unreadable, answer};
+  aws::ReplyCall call{context, state.options.region.str(), payloads, state.receipts, encoded.unreadable, encoded.held, answer};
   const aws::Handler& handler = handler_of(*context.operation);
   FANFARE_ASSERT(handler.encode != nullptr, context.operation->name);
   handler.encode(reply.body, call);

@@ -75,8 +75,11 @@ struct Encoded {
   Outcome outcome;
   /// Of a refused request: which statement decided, for the log. Empty for all others.
   std::string refusal;
-  /// Messages whose content could not be read; they are not in the answer. Hand them back with ReceiveUndelivered.
+  /// Messages whose content could not be read; they are not in the answer. Hand them back with ReceiveUndelivered, and not at
+  /// once: who asks again would get nothing else, while others wait behind them.
   std::vector<engine::ReceiptHandle> unreadable;
+  /// What stands behind one of them and must not pass it; not in the answer either. Hand it back at once.
+  std::vector<engine::ReceiptHandle> held;
 };
 
 /// One a loop; not thread-safe. Keeps the memory of one request for the next.

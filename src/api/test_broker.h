@@ -109,6 +109,7 @@ class TestBroker {
       if (context == waiting_.end()) continue;
       const Encoded encoded = service_.encode(context->second, reply, payloads_, answers_[reply.caller.value]);
       EXPECT_TRUE(encoded.unreadable.empty());
+      EXPECT_TRUE(encoded.held.empty());
       last_ = encoded.outcome;
       waiting_.erase(context);
     }

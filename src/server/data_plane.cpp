@@ -308,7 +308,7 @@ void DataPlane::on_reply(const engine::Reply& reply) {
     const api::Encoded encoded = service_.encode(*current_context_, reply, payloads_, turn_bytes_);
     if (!encoded.refusal.empty() && options_.on_refused) options_.on_refused(*current_context_, encoded.refusal);
     counters_.add(encoded.outcome);
-    unreadable_.insert(unreadable_.end(), encoded.unreadable.begin(), encoded.unreadable.end());
+    note_left_out(encoded);
     if (options_.signer != nullptr) {
       if (const auto* published = std::get_if<engine::Published>(&reply.body)) {
         if (published->signature_version != 0) to_sign_.push_back(*published);
@@ -347,7 +347,7 @@ void DataPlane::on_reply(const engine::Reply& reply) {
   mail.lose = found->second.lose;
   const api::Encoded encoded = parked_service_.encode(found->second.context, reply, payloads_, mail.bytes);
   counters_.add(encoded.outcome);
-  unreadable_.insert(unreadable_.end(), encoded.unreadable.begin(), encoded.unreadable.end());
+  note_left_out(encoded);
   if (const auto* received = std::get_if<engine::MessagesReceived>(&reply.body))
     for (const engine::ReceivedMessage& message : received->messages) mail.handles.push_back(message.handle);
   parked_.erase(found);
@@ -641,13 +641,16 @@ void DataPlane::on_turn_end() {
   if (options_.signer != nullptr) take_unsigned();
   take_mail();
   if (drain_asked_ && !draining_) begin_drain();  // when the turn's answers are queued: theirs come first
-  Handles unreadable;
   if (turn_used_engine_) {
+    Handles unreadable;
+    Handles held;
     {
       const auto lock = broker_.lock();
       unreadable.swap(unreadable_);
+      held.swap(held_behind_);
     }
-    if (!unreadable.empty()) give_back(unreadable);
+    if (!unreadable.empty()) set_aside(std::move(unreadable));
+    if (!held.empty()) give_back(held);
     if (!lazy_commit_at_) lazy_commit_at_ = clock_.steady() + kLazyCommit;
     turn_used_engine_ = false;
     take_mail();  // what was given back may have gone to a waiting receive of this loop
@@ -658,7 +661,21 @@ void DataPlane::on_turn_end() {
   now_.reset();
 }
 
+/// Under the broker's lock.
+void DataPlane::note_left_out(const api::Encoded& encoded) {
+  unreadable_.insert(unreadable_.end(), encoded.unreadable.begin(), encoded.unreadable.end());
+  held_behind_.insert(held_behind_.end(), encoded.held.begin(), encoded.held.end());
+}
+
+/// What cannot be read stays in flight for a while, unless its visibility ends before: given back at once it would be the next
+/// that is received, again and again, and nobody would get what stands behind it.
+void DataPlane::set_aside(Handles unreadable) {
+  if (options_.on_unreadable) options_.on_unreadable(unreadable.size());
+  read_again_.push_back({clock_.steady() + options_.read_again_after, std::move(unreadable)});
+}
+
 void DataPlane::on_timer(Instant instant) {
+  for (; !read_again_.empty() && read_again_.front().at <= instant; read_again_.pop_front()) give_back(read_again_.front().handles);
   if (lazy_commit_at_ && *lazy_commit_at_ <= instant) {
     lazy_commit_at_.reset();
     if (!broker_.commit_lazily()) lazy_commit_at_ = instant + kLazyCommit;
@@ -704,6 +721,7 @@ void DataPlane::arm_timer() {
   if (next_sweep_ == Instant{}) next_sweep_ = instant + seconds{1};
   Instant at = next_sweep_;
   if (lazy_commit_at_) at = std::min(at, *lazy_commit_at_);
+  if (!read_again_.empty()) at = std::min(at, read_again_.front().at);
   if (drives_deadlines_)
     if (const std::optional<Timestamp> deadline = broker_.next_deadline()) {
       const milliseconds left = std::max(milliseconds{0}, *deadline - clock_.now());

@@ -41,6 +41,9 @@ struct DataPlaneOptions {
   milliseconds idle_timeout{300'000};         ///< a kept-alive connection without a request
   /// A request that policies refused, and why. Called under the broker's lock; must not wait.
   std::function<void(const api::ReplyContext& context, std::string_view why)> on_refused;
+  /// So many messages were left out of an answer because their content could not be read.
+  std::function<void(std::size_t messages)> on_unreadable;
+  milliseconds read_again_after{10'000};  ///< then they can be received again
   MetricsSampler* sampler = nullptr;  ///< told the time about once a second; null: no history; outlives the plane
   EnvelopeSigner* signer = nullptr;  ///< of envelopes; outlives the plane; null: their signatures are empty
   /// Where SigningCertURL points, "https://sns.us-east-1.amazonaws.com"; empty: to the host that the receiver asked.
@@ -192,6 +195,8 @@ class DataPlane final : public net::LoopHandler, public ReplyTarget {
   void pause_reading(Connection& connection);
   void leave_engine(Connection& connection);
   void give_back(std::span<const engine::ReceiptHandle> handles);
+  void note_left_out(const api::Encoded& encoded);
+  void set_aside(Handles unreadable);
   void commit_turn();
   void take_mail();
   /// Whether the reply shows signatures that are not there yet; then it is put aside, and leaves when they are. Under the broker's lock.
@@ -235,6 +240,11 @@ class DataPlane final : public net::LoopHandler, public ReplyTarget {
   std::optional<Instant> lazy_commit_at_;  // when records that nobody waits for are written; turns do not put it off
   engine::Command changed_command_;                        // of a request that chaos changed
   std::vector<engine::OutgoingMessage> changed_messages_;  // and what its batch points to
+  struct ReadAgain {
+    Instant at;
+    Handles handles;
+  };
+  std::deque<ReadAgain> read_again_;  // messages that could not be read, the first ones to be given back first
   Instant next_sweep_{};
   bool draining_ = false;
   std::unordered_map<std::uint64_t, Unsigned> unsigned_;  // by request; the signer is at work for them
@@ -253,6 +263,7 @@ class DataPlane final : public net::LoopHandler, public ReplyTarget {
   std::unordered_map<std::uint64_t, Parked> parked_;
   std::vector<Mail> mail_;
   Handles unreadable_;
+  Handles held_behind_;
   RequestCounters counters_;
 
   std::atomic<bool> drain_asked_{false};

@@ -428,6 +428,60 @@ TEST_F(OnAFailingDisk, ACommitThatFailsIsNotAcknowledgedAndTheDiskIsTakenUpAgain
   }
 }
 
+/// Changes the byte at which `text` begins in the journal's first segment.
+void damage(journal::FaultyFileSystem& files, const std::string& text) {
+  const std::string name = "00000000000000000001.segment";
+  const auto at = files.contents(name).find(text);
+  ASSERT_NE(at, std::string::npos) << text;
+  files.flip_bit(name, at, 0);
+}
+
+/// What was just written is read from memory; after this it is not.
+void reopen(std::unique_ptr<TestServer>& server, HttpClient& client, const ServerSetup& setup) {
+  server.reset();
+  server = std::make_unique<TestServer>(setup);
+  client = server->connect();
+}
+
+TEST_F(OnAFailingDisk, AMessageThatCannotBeReadHoldsUpItsGroupOnly) {
+  setup_.contents_from_disk = true;
+  setup_.read_again_after = milliseconds{300};
+  auto server = std::make_unique<TestServer>(setup_);
+  HttpClient client = server->connect();
+  ASSERT_EQ(client.call(sqs("CreateQueue", R"({"QueueName":"q.fifo","Attributes":{"FifoQueue":"true","ContentBasedDeduplication":"true"}})")).status, 200);
+  for (const char* message : {R"("MessageBody":"first of a","MessageGroupId":"a")", R"("MessageBody":"second of a","MessageGroupId":"a")",
+                              R"("MessageBody":"first of b","MessageGroupId":"b")"})
+    ASSERT_EQ(client.call(sqs_on("q.fifo", "SendMessage", message)).status, 200);
+  reopen(server, client, setup_);
+  damage(files_, "first of a");
+  std::string got;
+  for (int i = 0; i < 3; ++i) got += client.call(sqs_on("q.fifo", "ReceiveMessage", kReceive)).body;
+  EXPECT_NE(got.find("first of b"), std::string::npos) << got;
+  EXPECT_EQ(got.find("of a\""), std::string::npos) << "nothing passes it in its own group: " << got;
+  damage(files_, "girst of a");  // the same bit: it is readable again
+  EXPECT_TRUE(eventually([&] {
+    got = client.call(sqs_on("q.fifo", "ReceiveMessage", kReceive)).body;
+    return got.find("first of a") != std::string::npos && got.find("second of a") != std::string::npos;
+  })) << got;
+  EXPECT_EQ(count_of(got, R"("ApproximateReceiveCount":"1")"), 2u) << "what nobody got is not counted: " << got;
+}
+
+TEST_F(OnAFailingDisk, MessagesThatCannotBeReadDoNotStandInTheWay) {
+  setup_.contents_from_disk = true;
+  auto server = std::make_unique<TestServer>(setup_);
+  HttpClient client = server->connect();
+  ASSERT_EQ(client.call(sqs("CreateQueue", R"({"QueueName":"q"})")).status, 200);
+  for (int i = 0; i < 12; ++i)
+    ASSERT_EQ(client.call(sqs_on("q", "SendMessage", R"("MessageBody":"damaged )" + std::to_string(100 + i) + "\"")).status, 200);
+  ASSERT_EQ(client.call(sqs_on("q", "SendMessage", R"("MessageBody":"sound")")).status, 200);
+  reopen(server, client, setup_);
+  for (int i = 0; i < 12; ++i) damage(files_, "damaged " + std::to_string(100 + i));
+  std::string got;
+  for (int i = 0; i < 3; ++i) got += client.call(sqs_on("q", "ReceiveMessage", kReceive)).body;
+  EXPECT_NE(got.find("sound"), std::string::npos) << got;
+  EXPECT_EQ(count_of(got, "ReceiptHandle"), 1u) << got;
+}
+
 TEST_F(OnAFailingDisk, ARetriedRequestIsNotAcknowledgedByAnEffectThatIsNotDurable) {
   TestServer server{setup_};
   HttpClient client = server.connect();

@@ -51,7 +51,7 @@ sdk::Awaitable<Result<sdk::TransportResponse, sdk::Error>> InProcessTransport::s
   auto waiting = wait_for_answer(exchange, number);
   const bool answered = co_await std::move(waiting);
   if (!answered) co_return sdk::Error{.kind = sdk::ErrorKind::Cancelled, .message = "the caller gave up"};
-  give_back(exchange->unreadable);
+  give_back(exchange->held);
   if (exchange->wait_for && broker_.commit(*exchange->wait_for) == CommitState::Failed) {
     give_back(exchange->handles);
     co_return sdk::Error{.kind = sdk::ErrorKind::Unreachable, .message = "the journal cannot be written; the request may or may not have been carried out"};
@@ -95,7 +95,7 @@ void InProcessTransport::on_reply(const engine::Reply& reply) {
   waiting_.erase(found);
   const api::Encoded encoded = service_.encode(exchange->context, reply, payloads_, exchange->response);
   counters_.add(encoded.outcome);
-  exchange->unreadable = encoded.unreadable;
+  exchange->held = encoded.held;
   if (const auto* received = std::get_if<engine::MessagesReceived>(&reply.body))
     for (const engine::ReceivedMessage& message : received->messages) exchange->handles.push_back(message.handle);
   exchange->wait_for = reply.wait_for;

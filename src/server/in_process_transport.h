@@ -36,7 +36,7 @@ class InProcessTransport final : public sdk::Transport, public ReplyTarget {
     std::function<void()> resume;  ///< posts the caller's continuation; set while it waits
     api::ReplyContext context;
     std::vector<engine::ReceiptHandle> handles;     ///< handed out by this answer
-    std::vector<engine::ReceiptHandle> unreadable;  ///< assigned and not in this answer
+    std::vector<engine::ReceiptHandle> held;  ///< not in this answer, to be given back; what is unreadable waits for its visibility's end
     bool answered = false;
   };
 

@@ -325,6 +325,10 @@ int run(const ServeOptions& options, const sigset_t& signals, Log& log) {
                                  {"principal", context.anonymous ? std::string_view{"anonymous"} : who},
                                  {"why", why}});
   };
+  plane_options.on_unreadable = [&log](std::size_t messages) {
+    log.error("journal.content_unreadable",
+              {{"messages", messages}, {"meaning", "they are left out and tried again later; fanfare journal verify names them"}});
+  };
   plane_options.api.explains_refusals = options.auth == "development";
   const std::unique_ptr<const Identities> identities = open_identities(options, log);
   const auto directory = [&identities] { return identities->now(); };

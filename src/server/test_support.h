@@ -84,6 +84,8 @@ struct ServerSetup {
   std::string folder;                    ///< instead of memory
   std::uint64_t snapshot_bytes = 256ull << 20;
   milliseconds half_request_timeout{30'000};
+  bool contents_from_disk = false;
+  milliseconds read_again_after{10'000};
   Chaos* chaos = nullptr;
   EnvelopeSigner* signer = nullptr;
 };
@@ -106,6 +108,7 @@ class TestServer {
     options.memory = setup.files == nullptr && setup.folder.empty();
     options.relaxed = setup.relaxed || options.memory;
     options.snapshot_bytes = setup.snapshot_bytes;
+    if (setup.contents_from_disk) options.engine.resident_bytes_max = 0;
     if (options.memory) options.engine.resident_bytes_max = engine::EngineOptions::kUnlimited;
     auto recovered = Broker::recover(options, std::move(journal), clock, log);
     EXPECT_TRUE(recovered) << (recovered ? "" : recovered.error());
@@ -113,6 +116,7 @@ class TestServer {
     DataPlaneOptions plane_options;
     plane_options.api.receipt_secret = "a secret of at least sixteen bytes";
     plane_options.half_request_timeout = setup.half_request_timeout;
+    plane_options.read_again_after = setup.read_again_after;
     plane_options.chaos = setup.chaos;
     plane_options.signer = setup.signer;
     for (int i = 0; i < setup.loops; ++i) {

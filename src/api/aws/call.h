@@ -92,6 +92,7 @@ struct ReplyCall {
   Payloads& payloads;
   const ReceiptHandles& receipts;
   std::vector<engine::ReceiptHandle>& unreadable;
+  std::vector<engine::ReceiptHandle>& held;
   Answer& answer;
 };
 

@@ -203,8 +203,9 @@ void receive_message_reply(const engine::MessagesReceived& received, ReplyCall& 
   MessageWriter writer(call);
   for (const engine::ReceivedMessage& message : received.messages) {
     // In a FIFO group nothing passes what cannot be read, and its group cannot be read either: nothing follows it.
-    const bool held = call.context.fifo && !call.unreadable.empty();
-    if (!held && writer.write(message, messages[count])) {
+    if (call.context.fifo && !call.unreadable.empty()) {
+      call.held.push_back(message.handle);
+    } else if (writer.write(message, messages[count])) {
       ++count;
     } else {
       call.unreadable.push_back(message.handle);

@@ -178,7 +178,9 @@ class FileJournal final : public Journal {
   Result<Success, JournalError> read(LogPosition position, std::string& out) override {
     if (position < first_position_ || next_position_ <= position || position.value % 8 != 0) return JournalError::NotFound;
     if (position >= tail_.begin()) return read_from_tail(position, out);
-    return read_from_file(position, out);
+    const auto read = read_from_file(position, out);
+    if (!read) window_bytes_ = 0;  // what a disk misread once it may read rightly the next time
+    return read;
   }
 
   Result<Success, JournalError> replay(LogPosition from, const RecordVisitor& visit) override {
