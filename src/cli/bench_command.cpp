@@ -71,7 +71,9 @@ class BenchCommand {
   int run(Flags& flags) {
     const auto duration = parse_duration(flags.duration);
     const auto warm_up = parse_duration(flags.warm_up);
-    if (!duration || !warm_up || *duration <= milliseconds{0}) return refuse("a duration is written as 500ms, 10s, 2m");
+    if (!duration || *duration <= milliseconds{0})
+      return refuse("--duration " + flags.duration + ": more than nothing, written as 500ms, 10s, 2m");
+    if (!warm_up) return refuse("--warm-up " + flags.warm_up + ": written as 500ms, 10s, 2m");
     std::vector<bench::Row> rows;
     if (flags.workload == "disk") {
       const std::size_t bytes = flags.body.value_or(4096);
@@ -175,7 +177,7 @@ void add_bench_command(CLI::App& app, std::string_view version, int& exit_code) 
       ->check(CLI::IsMember(names))
       ->type_name("WORKLOAD");
 
-  command.add_option("--endpoint", flags->endpoint, "where to send (http://127.0.0.1:4566); https works, too")
+  command.add_option("--endpoint", flags->endpoint, "where to send (http://127.0.0.1:4566); https is verified with the system's certificates, or those of SSL_CERT_FILE")
       ->type_name("URL")
       ->group("Target");
   command.add_option("--sns-endpoint", flags->sns_endpoint, "for SNS, where it is another")

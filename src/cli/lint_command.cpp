@@ -106,12 +106,18 @@ void add_lint_command(CLI::App& app, const std::string& version, int& exit_code)
   CLI::App& command = *app.add_subcommand("lint", "Find what is likely wrong with policies and topologies");
   command.add_option("FILE", flags->files, "policies and topology files, JSON or YAML; - is standard input");
   command.add_option("-f,--file", flags->topology, "topology file")->type_name("FILE");
-  command.add_option("--endpoint", flags->endpoint, "look at a live endpoint, too; it is only read")->type_name("URL");
+  command.add_option("--endpoint", flags->endpoint, "look at a live endpoint, too, with the keys of AWS_ACCESS_KEY_ID and so on; it is only read")
+      ->type_name("URL");
   command.add_option("--format", flags->format, "text, json or sarif")->check(CLI::IsMember({"text", "json", "sarif"}));
   command.add_flag("--json", flags->json, "the same as --format json");
   command.add_option("--resource", flags->resource, "the queue or topic that the policies belong to")->type_name("ARN");
   command.add_option("--region", flags->region, "of a topology file and of the endpoint");
   command.add_option("--account", flags->account, "of a topology file");
+  command.footer(
+      "Examples:\n"
+      "  fanfare lint policy.json topology.yaml\n"
+      "  fanfare lint --endpoint http://127.0.0.1:4566 --format sarif\n\n"
+      "Exit code: 0 nothing found; 1 findings; 2 something could not be read.\n");
   command.callback([flags, version, &exit_code] { exit_code = lint(*flags, version); });
 }
 

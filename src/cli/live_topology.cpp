@@ -18,6 +18,61 @@ namespace {
 
 namespace json = wire::json;
 
+std::string unescaped(std::string_view text) {
+  std::string out;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    bool known = false;
+    for (const auto& [name, c] : {std::pair{std::string_view("&amp;"), '&'},
+                                  {"&lt;", '<'},
+                                  {"&gt;", '>'},
+                                  {"&quot;", '"'},
+                                  {"&apos;", '\''},
+                                  {"&#xD;", '\r'},
+                                  {"&#xA;", '\n'}}) {
+      if (text.substr(i).starts_with(name)) {
+        out.push_back(c);
+        i += name.size() - 1;
+        known = true;
+        break;
+      }
+    }
+    if (!known) out.push_back(text[i]);
+  }
+  return out;
+}
+
+/// The contents of all elements of this name; the services' answers nest none in itself.
+std::vector<std::string_view> elements(std::string_view xml, std::string_view name) {
+  std::vector<std::string_view> out;
+  const std::string open = fmt::format("<{}>", name);
+  const std::string close = fmt::format("</{}>", name);
+  for (std::size_t at = 0; (at = xml.find(open, at)) != std::string_view::npos;) {
+    at += open.size();
+    const std::size_t end = xml.find(close, at);
+    if (end == std::string_view::npos) break;
+    out.push_back(xml.substr(at, end - at));
+    at = end;
+  }
+  return out;
+}
+
+std::string element(std::string_view xml, std::string_view name) {
+  const auto found = elements(xml, name);
+  return found.empty() ? std::string{} : unescaped(found.front());
+}
+
+/// "InvalidClientTokenId: The security token ...", whichever protocol the answer speaks; else its beginning.
+std::string error_of(const std::string& body) {
+  std::string code = element(body, "Code");
+  std::string message = element(body, "Message");
+  if (const auto value = json::parse(body); value) {
+    code = value->find_string("__type").value_or("");
+    code = code.substr(code.rfind('#') + 1);
+    message = value->find_string("message").value_or(value->find_string("Message").value_or(""));
+  }
+  return code.empty() ? body.substr(0, 400) : fmt::format("{}: {}", code, message);
+}
+
 /// Asks one endpoint; one error stops everything, and stays in `problem`.
 class Asker {
  public:
@@ -72,7 +127,7 @@ class Asker {
       return std::nullopt;
     }
     if (answer->status != 200) {
-      problem = fmt::format("{}: status {}: {}", action, answer->status, answer->body.substr(0, 400));
+      problem = fmt::format("{}: status {}: {}", action, answer->status, error_of(answer->body));
       return std::nullopt;
     }
     return std::move(answer->body);
@@ -82,49 +137,6 @@ class Asker {
   net::SyncHttpClient client_;
   wire::sigv4::SigningKeyCache keys_;
 };
-
-std::string unescaped(std::string_view text) {
-  std::string out;
-  for (std::size_t i = 0; i < text.size(); ++i) {
-    bool known = false;
-    for (const auto& [name, c] : {std::pair{std::string_view("&amp;"), '&'},
-                                  {"&lt;", '<'},
-                                  {"&gt;", '>'},
-                                  {"&quot;", '"'},
-                                  {"&apos;", '\''},
-                                  {"&#xD;", '\r'},
-                                  {"&#xA;", '\n'}}) {
-      if (text.substr(i).starts_with(name)) {
-        out.push_back(c);
-        i += name.size() - 1;
-        known = true;
-        break;
-      }
-    }
-    if (!known) out.push_back(text[i]);
-  }
-  return out;
-}
-
-/// The contents of all elements of this name; the services' answers nest none in itself.
-std::vector<std::string_view> elements(std::string_view xml, std::string_view name) {
-  std::vector<std::string_view> out;
-  const std::string open = fmt::format("<{}>", name);
-  const std::string close = fmt::format("</{}>", name);
-  for (std::size_t at = 0; (at = xml.find(open, at)) != std::string_view::npos;) {
-    at += open.size();
-    const std::size_t end = xml.find(close, at);
-    if (end == std::string_view::npos) break;
-    out.push_back(xml.substr(at, end - at));
-    at = end;
-  }
-  return out;
-}
-
-std::string element(std::string_view xml, std::string_view name) {
-  const auto found = elements(xml, name);
-  return found.empty() ? std::string{} : unescaped(found.front());
-}
 
 void read_entries(std::string_view xml, policy::DescribedTopology::Attributes& out) {
   for (const std::string_view entry : elements(xml, "entry")) out[element(entry, "key")] = element(entry, "value");

@@ -60,6 +60,19 @@ int evaluate(const std::string& path) {
   return exit_code;
 }
 
+constexpr const char* kExplainFooter =
+    R"(The first line is the decision: Allow, ImplicitDeny or ExplicitDeny. Then each statement, `*` at the one that decided.
+
+Examples:
+  fanfare policy explain --principal sns.amazonaws.com --action sqs:SendMessage \
+    --resource arn:aws:sqs:us-east-1:000000000000:orders --endpoint http://127.0.0.1:4566 \
+    --context aws:SourceArn=arn:aws:sns:us-east-1:000000000000:doc-events
+  fanfare policy explain --principal arn:aws:iam::444455556666:user/web --action sns:Publish \
+    --resource arn:aws:sns:us-east-1:444455556666:doc-events --identities identities.yaml
+
+Exit code: 0 decided, whatever the decision; 2 a flag, file or policy could not be understood, or the endpoint did not answer.
+)";
+
 struct ExplainFlags {
   std::string principal;
   std::string action;
@@ -106,6 +119,10 @@ Result<policy::OwnedQuestion, std::string> question_of(const ExplainFlags& flags
         "--principal {}: an ARN of iam or sts, an account, a service such as sns.amazonaws.com, or anonymous",
         flags.principal);
   question.principal = std::move(*principal);
+  if (flags.action.find(':') == std::string::npos)
+    return fmt::format("--action {}: a service and its action, such as sns:Publish", flags.action);
+  if (flags.resource != "*" && !flags.resource.starts_with("arn:"))
+    return fmt::format("--resource {}: an ARN such as arn:aws:sqs:us-east-1:000000000000:orders, or *", flags.resource);
   question.action = flags.action;
   question.resource = flags.resource;
   question.resource_account = flags.resource_account;
@@ -231,24 +248,28 @@ void add_policy_command(CLI::App& app, int& exit_code) {
   auto path = std::make_shared<std::string>();  // shared: CLI11 keeps the callbacks
   CLI::App& evaluating = *command.add_subcommand("evaluate", "Decide a case, or an array of cases, given as JSON");
   evaluating.add_option("FILE", *path, "the case; - is standard input")->required();
+  evaluating.footer("Exit code: 0 decided, whatever the decisions; 2 a case or a policy could not be understood.\n");
   evaluating.callback([path, &exit_code] { exit_code = evaluate(*path); });
 
   auto flags = std::make_shared<ExplainFlags>();
   CLI::App& explaining =
       *command.add_subcommand("explain", "Say which statement decides a request, and what the others miss");
-  explaining.add_option("--principal", flags->principal, "ARN, account, service or anonymous")->required();
-  explaining.add_option("--action", flags->action, "sns:Publish")->required();
+  explaining.add_option("--principal", flags->principal, "ARN, account, service such as sns.amazonaws.com, or anonymous")->required();
+  explaining.add_option("--action", flags->action, "such as sns:Publish")->required();
   explaining.add_option("--resource", flags->resource, "ARN of the queue or topic")->required();
   explaining.add_option("--context", flags->context, "condition key, may be given often")->type_name("KEY=VALUE");
   explaining.add_option("--resource-policy", flags->resource_policy, "policy of the queue or topic")->type_name("FILE");
   explaining.add_option("--identity-policy", flags->identity_policies, "policy of the principal, may be given often")
       ->type_name("FILE");
-  explaining.add_option("--permissions-boundary", flags->permissions_boundary, "")->type_name("FILE");
-  explaining.add_option("--session-policy", flags->session_policies, "")->type_name("FILE");
+  explaining.add_option("--permissions-boundary", flags->permissions_boundary, "permissions boundary of the principal")->type_name("FILE");
+  explaining.add_option("--session-policy", flags->session_policies, "policy of the session, may be given often")
+      ->type_name("FILE");
   explaining.add_option("--resource-account", flags->resource_account, "owner, if the ARN does not tell it");
-  explaining.add_option("--endpoint", flags->endpoint, "where the queue's or topic's policy is read from")->type_name("URL");
+  explaining.add_option("--endpoint", flags->endpoint, "where the queue's or topic's policy is read from, signed with the keys of AWS_ACCESS_KEY_ID and so on")
+      ->type_name("URL");
   explaining.add_option("--identities", flags->identities, "where the principal's policies are read from")->type_name("FILE");
-  explaining.add_flag("--json", flags->json, "as policy evaluate answers");
+  explaining.add_flag("--json", flags->json, "answer as policy evaluate does");
+  explaining.footer(kExplainFooter);
   explaining.callback([flags, &exit_code] { exit_code = explain(*flags); });
 }
 

@@ -56,7 +56,7 @@ void add_serve_command(CLI::App& app, int& exit_code) {
   add_option(command, flags, "--account", &ServeOptions::account, "where a request names none (000000000000)", "12 DIGITS");
   add_option(command, flags, "--durability", &ServeOptions::durability, "sync, or relaxed: answer before the disk has it", "MODE");
   add_option(command, flags, "--inbox-store", &ServeOptions::inbox_store, "sqlite", "STORE");
-  add_option(command, flags, "--clock", &ServeOptions::clock, "real, or manual: /_fanfare/clock may advance it", "MODE");
+  add_option(command, flags, "--clock", &ServeOptions::clock, "real, or manual: it runs on, and POST /_fanfare/clock moves it forward", "MODE");
   add_option(command, flags, "--threads", &ServeOptions::threads, "loops that serve requests (one a core)", "N");
   add_option(command, flags, "--loop", &ServeOptions::loop, "auto, io_uring or epoll", "KIND");
   add_option(command, flags, "--chaos", &ServeOptions::chaos,

@@ -3,7 +3,7 @@
 import tempfile
 import unittest
 
-from program import main, run
+from program import Server, main, run
 
 
 class CommandLine(unittest.TestCase):
@@ -37,6 +37,34 @@ class CommandLine(unittest.TestCase):
     def test_a_folder_is_no_configuration(self):
         with tempfile.TemporaryDirectory() as folder:
             self.assertEqual(self.refused("serve", "--config", folder), "fanfare: %s: cannot be read: Is a directory\n" % folder)
+
+    def test_explain_wants_a_service_with_its_action_and_a_whole_arn(self):
+        arn = "arn:aws:sqs:us-east-1:000000000000:q"
+        for action, resource, says in [
+            ("SendMessage", arn, "--action SendMessage: a service and its action, such as sns:Publish"),
+            ("sqs:SendMessage", "q", "--resource q: an ARN such as "),
+        ]:
+            with self.subTest(action=action, resource=resource):
+                self.assertIn(says, self.refused("policy", "explain", "--principal", "anonymous", "--action", action, "--resource", resource))
+
+    def test_bench_names_the_duration_that_it_cannot_read(self):
+        self.assertIn("--duration 1x: ", self.refused("bench", "send", "--duration", "1x"))
+        self.assertIn("--warm-up soon: ", self.refused("bench", "send", "--warm-up", "soon"))
+
+    def test_what_an_endpoint_refuses_is_told_as_its_code_and_message(self):
+        with tempfile.TemporaryDirectory() as folder:
+            with open(folder + "/identities.yaml", "w", encoding="utf-8") as out:
+                out.write('users: [{name: web, account: "444455556666", access_keys: [{id: AKIDEXAMPLE, secret: x}]}]\n')
+            server = Server(folder + "/data", arguments=("--auth", "enforced", "--identities", folder + "/identities.yaml"))
+            try:
+                endpoint = "http://127.0.0.1:%d" % server.port
+                says = ": status 403: InvalidClientTokenId: The security token included in the request is invalid.\n"
+                self.assertEqual(self.refused("lint", "--endpoint", endpoint), "fanfare: lint: %s: ListQueues%s" % (endpoint, says))
+                self.assertEqual(self.refused("policy", "explain", "--principal", "anonymous", "--action", "sns:Publish", "--resource",
+                                              "arn:aws:sns:us-east-1:444455556666:t", "--endpoint", endpoint),
+                                 "fanfare: policy explain: %s: GetTopicAttributes%s" % (endpoint, says))
+            finally:
+                server.stop()
 
 
 if __name__ == "__main__":
