@@ -49,5 +49,13 @@ aws_ sns unsubscribe --subscription-arn "$subscription"
 aws_ sns delete-topic --topic-arn "$topic"
 aws_ sqs delete-queue --queue-url "$url"
 check "delete-queue removes it" "$(aws_ sqs list-queues --queue-name-prefix "$run" --query 'length(QueueUrls)')" 1
+
+# The README's first session as it stands there, with this endpoint and this CLI.
+session=$(sed -n '/^## A first session/,/^## What/s/^    //p' "$(dirname "${BASH_SOURCE[0]}")/../../README.md" |
+  sed "s|http://127.0.0.1:4566|$FANFARE_ENDPOINT|g; s|command aws |$cli --output json |")
+told=$(bash -euc "$session" 2>&1)
+check "the README's first session ends with the message" "$(grep -c '"Body": "{\\"kind\\":\\"document.uploaded\\"}"' <<<"$told")" 1
+aws_ sns delete-topic --topic-arn arn:aws:sns:us-east-1:000000000000:doc-events
+aws_ sqs delete-queue --queue-url "$FANFARE_ENDPOINT/000000000000/summarise"
 echo "$passed passed, $failed failed"
 [ "$failed" = 0 ]
