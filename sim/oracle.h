@@ -4,7 +4,8 @@
 //         where the log was promised to be durable when the process died, which says which receives a crash may have lost.
 // Rule 2: an answer counts as told when its last byte has left the broker, whether or not it reached its client.
 // Rule 3: what no answer told is possible and not sure; checks speak of what is sure.
-// Rule 4: turns give the order. Inside one turn, and between a long poll and the rest of its turn, order is not used.
+// Rule 4: turns give the order. Inside one turn, and between a long poll and the rest of its turn, order is not used; but of two
+//         receives of one queue the one that was handed in first is served first.
 // Rule 5: what a request may rest on (does the queue exist, which settings hold, who is subscribed) is a history of possible
 //         values, see history.h. A check holds for all that are possible.
 #pragma once
