@@ -527,7 +527,8 @@ void Oracle::check_empty(const Call& call, const Moment& moment) const {
     if (lost.queue == call.queue && lost.end_turn >= turn) return;  // it may have held what was given back meanwhile
   for (const int index : queues_[queue].instances) {
     const Instance& instance = instances_[static_cast<std::size_t>(index)];
-    if (instance.queue != call.queue || !surely_visible(instance, turn, call.waited ? moment.now : call.handled_at)) continue;
+    // A poll that draining ended is not asked what became visible since the last turn, when nobody has looked yet.
+    if (instance.queue != call.queue || !surely_visible(instance, turn, call.waited && !draining_ ? moment.now : call.handled_at)) continue;
     // A delivery in this very turn by another request, or a change of visibility: the order is not known.
     if (!instance.deliveries.empty() && instance.deliveries.back().turn >= turn) continue;
     if (queues_[queue].fifo) {
@@ -596,14 +597,21 @@ void Oracle::deliver(Call& call, const ReceivedMessage& message, const Moment& m
   require(Property::Invented, !instance.never, [&] {
     return fmt::format("it was refused or suppressed as a duplicate: {}", describe(index));
   });
-  if (!instance.deliveries.empty() && instance.deliveries.back().turn > moment.turn) {
+  const auto had_since = [&](const Delivery& last) {
+    return last.turn > moment.turn || (call.stalled && last.turn == moment.turn && last.count > message.receive_count);
+  };
+  if (!instance.deliveries.empty() && had_since(instance.deliveries.back())) {
     // Told late, over a connection that stood still; others have had it since. What it says is old.
     by_handle_[message.handle] = {index, -1};
     lost_receives_.push_back({call.queue, moment.turn, true, false, crashes_, moment.turn});
     in_answer.push_back(index);
     return;
   }
-  const bool by_task = other_id || (may_be_by_task && instance.message_id.empty() && instance.queue != call.queue && message.dead_letter_source.empty());
+  // So does its age, if it is not that of the message that was sent; a dead-letter queue that is FIFO gives a new one too.
+  const bool of_its_time = message.sent_ms >= unix_ms(instance.earliest) && message.sent_ms <= unix_ms(instance.latest);
+  const bool of_another = !of_its_time && !(spec.fifo && (instance.moved || !message.dead_letter_source.empty()));
+  const bool by_task = other_id || (may_be_by_task && instance.message_id.empty() &&
+                                    (of_another || (instance.queue != call.queue && message.dead_letter_source.empty())));
   if (by_task) {
     note(Property::MovedByTask);
     // Its handles of before name nothing any more.
