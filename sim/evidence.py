@@ -18,11 +18,12 @@ def main():
     parser.add_argument("--build", required=True)
     parser.add_argument("--seeds", type=int, default=100_000)
     parser.add_argument("--first", type=int, default=1)
+    parser.add_argument("--once", action="store_true", help="each seed once: no comparison of traces, half the time")
     parser.add_argument("--out", required=True)
     options = parser.parse_args()
     root = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
     commit = subprocess.run(["git", "-C", root, "rev-parse", "--short", "HEAD"], capture_output=True, text=True, check=True).stdout.strip()
-    command = [os.path.join(options.build, "sim", "fanfare_sim"), "--seeds", str(options.seeds), "--from", str(options.first)]
+    command = [os.path.join(options.build, "sim", "fanfare_sim"), "--seeds", str(options.seeds), "--from", str(options.first), *(["--once"] if options.once else [])]
     begun = time.monotonic()
     run = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace", check=False)
     seconds = time.monotonic() - begun
@@ -42,9 +43,10 @@ def main():
     if dirty:
         commit += " with changes"
     with open(options.out, "w") as out:
-        out.write("# The simulator over many seeds\n\nDate %s, commit %s, %d x %s, Linux %s. Command: `sim/fanfare_sim %s`, each seed twice "
-                  "with equal traces; it took %.0f s, exit code %d.\n\n" %
-                  (time.strftime("%Y-%m-%d"), commit, len(models), models[0], os.uname().release, " ".join(command[1:]), seconds, run.returncode))
+        out.write("# The simulator over many seeds\n\nDate %s, commit %s, %d x %s, Linux %s. Command: `sim/fanfare_sim %s`, each seed %s; "
+                  "it took %.0f s, exit code %d.\n\n" %
+                  (time.strftime("%Y-%m-%d"), commit, len(models), models[0], os.uname().release, " ".join(command[1:]),
+                   "once" if options.once else "twice with equal traces", seconds, run.returncode))
         out.write("%s\n\n" % (summary[-1] if summary else "It did not come to its summary."))
         if failed:
             out.write("Seeds that failed (repeat one with `sim/fanfare_sim --seed N`):\n\n%s\n\n" % "\n".join("- `%s`" % line[:200] for line in failed[:50]))
