@@ -135,6 +135,20 @@ class Repair(Folder):
         self.assertEqual(self.contents(self.journal), before)
         self.assertNotIn("journal.damaged-1", os.listdir(self.data))
 
+    def test_what_a_deleted_queue_still_holds_is_not_copied_and_not_missed(self):
+        self.fill()
+        server = Server(self.data)
+        server.sqs("CreateQueue", QueueName="old")
+        for _ in range(200):
+            server.sqs("SendMessageBatch", QueueUrl=url("old"), Entries=[{"Id": str(i), "MessageBody": "x"} for i in range(10)])
+        server.sqs("DeleteQueue", QueueUrl=url("old"))
+        server.stop()
+        segment = self.files(".segment")[0]
+        self.flip(segment, self.find(segment, body(20)) + 5)
+        self.assertNotIn("torn tail", self.tool("verify", 4))
+        self.assertIn("49 messages are on the queues", self.tool("repair", 4))
+        self.assertEqual(self.messages(), [body(i) for i in range(50) if i != 20])
+
     def test_all_but_the_damaged_message_survive_and_the_original_is_kept(self):
         self.fill()
         segment = self.files(".segment")[0]

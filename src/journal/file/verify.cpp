@@ -79,7 +79,8 @@ std::string VerifyReport::describe() const {
   for (const Snapshot& snapshot : snapshots) {
     text += fmt::format("snapshot {} position {}, {} bytes\n", snapshot.file, snapshot.position.value, snapshot.bytes);
   }
-  if (tail_is_torn) {
+  // What follows damage was acknowledged, or may have been.
+  if (tail_is_torn && damage.empty()) {
     text += fmt::format("torn tail at position {}: an unfinished commit, {} whole records of which are cut at the next start; none was "
                         "acknowledged\n",
                         end.value, records_to_cut);
