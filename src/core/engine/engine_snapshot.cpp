@@ -271,7 +271,8 @@ std::size_t EngineCore::save_messages(std::size_t budget, const Write& write) {
 }
 
 std::size_t EngineCore::save_archive(std::size_t budget, const Write& write) {
-  auto& [number, archive] = *saving_->archives.begin();
+  const std::uint32_t number = saving_->archives.begin()->first;
+  Saving::Archive& archive = saving_->archives.begin()->second;
   ArchiveWriter section(number, archive.from);
   const std::size_t most = std::clamp<std::size_t>(budget, 1, kArchivedPerSection);
   const auto give = [&](const ArchivedMessage& message) {
