@@ -140,6 +140,7 @@ class TlsLoop : public HttpClientTest, public ::testing::WithParamInterface<Loop
     return make_tls_loop(Server::made(GetParam(), std::move(inner)), shown, std::move(options));
   }
   void SetUp() override {
+    // A kernel without io_uring, or one that forbids it, has no such loop; the text says which.
     if (const auto made = make_loop(GetParam()); !made) GTEST_SKIP() << made.error().text;
   }
   HttpClientOptions trusting() const {

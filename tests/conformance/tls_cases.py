@@ -14,21 +14,9 @@ import boto3
 from botocore.config import Config
 from botocore.exceptions import BotoCoreError
 
+from checks import check, equal, finish
+
 PROGRAM = os.path.join(os.environ["FANFARE_BUILD"], "fanfare")
-passed, failures = 0, []
-
-
-def check(name, condition, shown=""):
-    global passed
-    if condition:
-        passed += 1
-    else:
-        failures.append(name)
-        print(f"FAILED {name}: {str(shown)[:900]}")
-
-
-def equal(name, got, wanted):
-    check(name, got == wanted, f"got {got!r}, wanted {wanted!r}")
 
 
 def client(service, endpoint, verify):
@@ -90,5 +78,4 @@ if __name__ == "__main__":
         finally:
             server.terminate()
             equal("the server's exit code", server.wait(timeout=60), 0)
-    print(f"{passed} passed, {len(failures)} failed")
-    raise SystemExit(1 if failures else 0)
+    finish()

@@ -279,10 +279,11 @@ class Scanner {
     return Success{};
   }
 
-  /// The file may end within a header. Zeros that come behind it when the file grows could make that header whole.
+  /// The file may end within a header. Zeros that come behind it when the file grows could make that header whole, if a part of its sum is
+  /// there: not where the file's size is a multiple of 8, as that of prewritten segments and of those used again, which end in anything.
   Outcome cut_half_header(File& file, const ScannedSegment& segment) {
     const std::uint64_t log_end = kSegmentHeaderBytes + (scan_.end - segment.header.first);
-    if (segment.file_bytes <= log_end) return Success{};
+    if (segment.file_bytes <= log_end || segment.file_bytes % 8 == 0) return Success{};
     std::array<char, kFrameHeaderBytes> last{};
     const std::uint64_t size = std::min<std::uint64_t>(segment.file_bytes - log_end, last.size());
     const auto got = file.read_at(last.data(), size, segment.file_bytes - size);
