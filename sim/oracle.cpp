@@ -243,7 +243,7 @@ void Oracle::check_error(const Call& call, const Answer& answer, const Moment& m
     if (Delivery* delivery = delivery_of(call, 0)) std::tie(delivery->until, delivery->before_change) = call.leases[0];
   // What it took is given back; and that may be lost by a crash.
   if (call.action == Action::Receive && maybe_done)
-    lost_receives_.push_back({call.queue, call.waited ? moment.turn : call.handled_turn, false, false, crashes_, moment.turn});
+    lost_receives_.push_back({call.queue, call.waited ? moment.turn : call.handled_turn, false, lease_may_be_over(call, call.handled_at, moment), crashes_, moment.turn});
   if ((call.action == Action::Purge || call.action == Action::DeleteQueue) && !maybe_done)
     for (const int index : queue->instances) std::erase(instances_[static_cast<std::size_t>(index)].dedup_cleared_by, call.id);
   if (call.action == Action::StartMove && !maybe_done)
@@ -404,6 +404,11 @@ std::int64_t Oracle::possible_receives(const Instance& instance, int queue) cons
   for (const CallPtr& open : open_receives_)
     if (!open->finished && open->queue == queue && open->stalled) ++count;
   return count;
+}
+
+bool Oracle::lease_may_be_over(const Call& call, Timestamp began, const Moment& moment) const {
+  const Queue& spec = queues_[static_cast<std::size_t>(call.queue)];
+  return moment.now >= began + seconds{call.visibility.value_or(spec.visibility.lowest(call.handled_turn, moment.turn))};
 }
 
 bool Oracle::surely_there(const Instance& instance, std::uint64_t turn, Timestamp now) const {
@@ -815,7 +820,7 @@ void Oracle::unanswered(Call& call, Unanswered why, const Moment& began, const M
     case Action::Receive:
       lost_receives_.push_back(
           {call.queue, call.waited || call.stalled ? began.turn : call.handled_turn, why == Unanswered::Crash,
-           ended.now >= began.now + seconds{call.visibility.value_or(queues_[static_cast<std::size_t>(call.queue)].visibility.lowest(call.handled_turn, ended.turn))}, crashes_, ended.turn});
+           lease_may_be_over(call, began.now, ended), crashes_, ended.turn});
       break;
     case Action::Delete:
     case Action::DeleteBatch:

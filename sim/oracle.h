@@ -279,6 +279,8 @@ class Oracle {
     Moment moment;
   };
   void check_empty(const Call& call, const Moment& moment) const;
+  /// Whether what a receive took at `began` may have been visible again by now: giving it back then leaves it counted.
+  [[nodiscard]] bool lease_may_be_over(const Call& call, Timestamp began, const Moment& moment) const;
   [[nodiscard]] bool counts(const LostReceive& lost) const { return lost.crash || lost.late || lost.crashes < crashes_; }
   void check_error(const Call& call, const Answer& answer, const Moment& moment);
   /// The delivery that a handle of the call names; null if it is not one that counts.
