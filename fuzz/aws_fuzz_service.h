@@ -18,7 +18,7 @@ inline void decode_request(const wire::http::Request& request) {
   api::ReplyContext context;
   std::string out;
   const auto decoded =
-      service.decode(request, {{1}, "127.0.0.1", false, timestamp_from_unix_ms(0), secrets}, context, out);
+      service.decode(request, {{1}, "127.0.0.1", false, timestamp_from_unix_ms(0), timestamp_from_unix_ms(0), secrets}, context, out);
   const bool answered = out.starts_with("HTTP/1.1 ");
   if ((decoded.command != nullptr) == answered) std::abort();
 }

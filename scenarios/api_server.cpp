@@ -27,7 +27,7 @@ class ApiServer final : public Server, private api::Payloads {
     api::ReplyContext context;
     std::string out;
     const auto decoded =
-        service_->decode(parser.request(), {caller, "127.0.0.1", false, engine_.now(), secrets_}, context, out);
+        service_->decode(parser.request(), {caller, "127.0.0.1", false, engine_.now(), engine_.now(), secrets_}, context, out);
     if (decoded.command == nullptr) return out;
     asking_.insert_or_assign(client, caller.value);
     contexts_.emplace(caller.value, std::move(context));

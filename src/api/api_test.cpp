@@ -211,7 +211,7 @@ std::string encoded(Service& service, std::string_view request, engine::ReplyBod
   ReplyContext context;
   std::string out;
   const auto decoded =
-      service.decode(parser.request(), {{1}, "127.0.0.1", false, timestamp_from_unix_ms(0), secrets}, context, out);
+      service.decode(parser.request(), {{1}, "127.0.0.1", false, timestamp_from_unix_ms(0), timestamp_from_unix_ms(0), secrets}, context, out);
   EXPECT_NE(decoded.command, nullptr) << out;
   if (decoded.command == nullptr) return out;
   service.encode(context, engine::Reply{{1}, {}, std::move(reply)}, payloads, out);
@@ -281,7 +281,7 @@ TEST(Replies, OfAFifoQueueHoldWhatFollowsAMessageThatCannotBeRead) {
     EXPECT_EQ(parser.parse(request), wire::http::Parse::Complete);
     ReplyContext context;
     std::string out;
-    broker.service().decode(parser.request(), {{1}, "", false, timestamp_from_unix_ms(0), secrets}, context, out);
+    broker.service().decode(parser.request(), {{1}, "", false, timestamp_from_unix_ms(0), timestamp_from_unix_ms(0), secrets}, context, out);
     const Encoded encoded = broker.service().encode(context, engine::Reply{{1}, {}, engine::MessagesReceived{messages}}, payloads, out);
     std::vector<std::uint32_t> unreadable;
     for (const engine::ReceiptHandle& handle : encoded.unreadable) unreadable.push_back(handle.receipt);
@@ -318,7 +318,7 @@ TEST(Replies, LeaveOutMessagesThatCannotBeRead) {
   ASSERT_EQ(parser.parse(request), wire::http::Parse::Complete);
   ReplyContext context;
   std::string out;
-  broker.service().decode(parser.request(), {{1}, "", false, timestamp_from_unix_ms(0), secrets}, context, out);
+  broker.service().decode(parser.request(), {{1}, "", false, timestamp_from_unix_ms(0), timestamp_from_unix_ms(0), secrets}, context, out);
   const Encoded encoded =
       broker.service().encode(context, engine::Reply{{1}, {}, engine::MessagesReceived{messages}}, payloads, out);
   EXPECT_EQ(parse_answer(out).body, "{}");

@@ -83,7 +83,8 @@ struct Gate {
     std::string_view region = "us-east-1";
     std::string_view target = "AmazonSQS.SendMessage";
     std::string_view body = "{}";
-    milliseconds late{0};
+    milliseconds late{0};   ///< how much later the server asks both its clocks
+    milliseconds ahead{0};  ///< the broker's clock of the system's
     bool is_signed = true;
     std::string more;  ///< fields that are put in after signing
   };
@@ -98,21 +99,22 @@ struct Gate {
       if (!made.session_token.empty()) text += "X-Amz-Security-Token: " + made.session_token + "\r\n";
     }
     text += ask.more + "Content-Length: " + std::to_string(ask.body.size()) + "\r\n\r\n" + std::string(ask.body);
-    return take(kNow + ask.late);
+    return take(kNow + ask.late, ask.ahead);
   }
 
-  Result<Identity, ApiError> ask_presigned(const sigv4::Credentials& key, seconds valid, milliseconds late, std::string_view more = {}) {
+  Result<Identity, ApiError> ask_presigned(const sigv4::Credentials& key, seconds valid, milliseconds late, std::string_view more = {},
+                                         milliseconds ahead = {}) {
     const std::vector<http::Header> fields{{"Host", "localhost:4566"}};
     std::string query = sigv4::presign({"GET", "/", "Action=ListQueues", http::Headers{fields}, ""}, key, {"us-east-1", "sqs", kNow}, valid, cache);
     query += more;
     text = "GET /?" + query + " HTTP/1.1\r\nHost: localhost:4566\r\n\r\n";
-    return take(kNow + late);
+    return take(kNow + late, ahead);
   }
 
   identity::Credentials mint(identity::Session session) { return tokens.mint(session, secrets); }
 
  private:
-  Result<Identity, ApiError> take(Timestamp now) {
+  Result<Identity, ApiError> take(Timestamp system, milliseconds ahead) {
     arena.reset();
     parser = http::RequestParser{};
     EXPECT_EQ(parser.parse(text), http::Parse::Complete) << text;
@@ -120,7 +122,7 @@ struct Gate {
     const Head head(parser.request());
     static_cast<void>(router.route(parser.request(), head, "us-east-1", route));
     route.credential.expected_service = model_of(route.service).name;
-    return authenticator.authenticate(parser.request(), route.credential, now, arena);
+    return authenticator.authenticate(parser.request(), route.credential, {system + ahead, system}, arena);
   }
 };
 
@@ -246,6 +248,27 @@ TEST(EnforcedAuthenticator, ASessionEnds) {
   EXPECT_EQ(code(gate.ask({.key = made, .late = 999ms})), "known");
   EXPECT_EQ(code(gate.ask({.key = made, .late = 1s})), "ExpiredToken");
   EXPECT_EQ(code(gate.ask_presigned(made, 3600s, 1s)), "ExpiredToken") << "a presigned URL holds no longer than its key";
+}
+
+TEST(EnforcedAuthenticator, SignaturesAreCheckedByTheSystemsClockAndSessionsEndByTheBrokers) {
+  Gate gate;
+  const sigv4::Credentials alice{"AKIAALICE", "alice's", ""};
+  for (const milliseconds ahead : {milliseconds{16min}, milliseconds{48h}}) {
+    EXPECT_EQ(code(gate.ask({.ahead = ahead})), "known") << ahead.count();
+    EXPECT_EQ(code(gate.ask({.late = 16min, .ahead = ahead})), "RequestExpired");
+    EXPECT_EQ(code(gate.ask({.late = -16min, .ahead = ahead})), "SignatureDoesNotMatch") << "a client whose clock is ahead";
+    EXPECT_EQ(code(gate.ask_presigned(alice, 60s, 60s, {}, ahead)), "known");
+    EXPECT_EQ(code(gate.ask_presigned(alice, 60s, 61s, {}, ahead)), "RequestExpired");
+  }
+  const auto made = credentials(gate.mint(session()));  // for 900 s
+  EXPECT_EQ(code(gate.ask({.key = made, .ahead = 899s})), "known");
+  EXPECT_EQ(code(gate.ask({.key = made, .ahead = 900s})), "ExpiredToken");
+  EXPECT_EQ(code(gate.ask_presigned(made, 3600s, 0s, {}, 900s)), "ExpiredToken");
+  identity::Session later = session();
+  later.expires = kNow + 48h + 900s;  // given out by the moved clock
+  const auto fresh = credentials(gate.mint(later));
+  EXPECT_EQ(code(gate.ask({.key = fresh, .ahead = 48h})), "known");
+  EXPECT_EQ(code(gate.ask({.key = fresh, .late = 16min, .ahead = 48h})), "ExpiredToken");
 }
 
 TEST(EnforcedAuthenticator, WhoIsGoneFromTheFileIsGone) {

@@ -343,7 +343,7 @@ Result<aws::Next, ApiError> Service::State::decode(const wire::http::Request& re
                           "A page of another origin may not use a server in development mode, which trusts everybody.");
   }
   route.credential.expected_service = aws::model_of(route.service).name;
-  auto identity = authenticator.authenticate(request, route.credential, info.now, request_arena);
+  auto identity = authenticator.authenticate(request, route.credential, {info.now, info.system_now}, request_arena);
   if (!identity) return identity.error();
   context.anonymous = identity->principal.kind == policy::Principal::Kind::Anonymous;
   if (context.anonymous && !is_open_to_anonymous(*route.operation)) return aws::unsigned_request();

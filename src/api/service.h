@@ -54,7 +54,8 @@ struct RequestInfo {
   engine::CallerId caller;
   std::string_view peer_ip;  ///< "127.0.0.1"; empty: not known
   bool secure = false;       ///< came over TLS
-  Timestamp now;
+  Timestamp now;         ///< the broker's clock
+  Timestamp system_now;  ///< the system's, which clients sign by
   Secrets& secrets;  ///< for message ids, request ids and tokens
 };
 
@@ -104,7 +105,8 @@ class Service {
   /// The answer to a request on a queue that comes too fast: RequestThrottled. [SQS Common Errors]
   Outcome throttle(const ReplyContext& context, std::string& out);
 
-  /// The value of the Date field, from now on; call it once a second. Empty: no Date field.
+  /// The value of the Date field, from now on; call it once a second. Empty: no Date field. By the system's clock: clients that find
+  /// theirs differing from it sign by it.
   void set_date(std::string_view http_date);
 
  private:

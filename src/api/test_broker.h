@@ -39,7 +39,7 @@ class TestBroker {
     const engine::CallerId caller{++callers_};
     ReplyContext context;
     std::string out;
-    const auto decoded = service_.decode(request, {caller, "127.0.0.1", false, now_, secrets_}, context, out);
+    const auto decoded = service_.decode(request, {caller, "127.0.0.1", false, now_, now_, secrets_}, context, out);
     last_ = decoded.outcome;
     if (decoded.command == nullptr) return out;
     waiting_.emplace(caller.value, std::move(context));

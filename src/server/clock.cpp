@@ -11,6 +11,8 @@ std::int64_t Clock::system() const {
   return std::chrono::duration_cast<milliseconds>(std::chrono::system_clock::now().time_since_epoch()).count();
 }
 
+Timestamp Clock::system_now() const { return timestamp_from_unix_ms(system()); }
+
 Timestamp Clock::now() {
   return at(system(), steady());
 }

@@ -19,6 +19,8 @@ class Clock {
   virtual ~Clock() = default;
   /// Never gives less than it gave before, nor less than what not_before() was told.
   Timestamp now();
+  /// What the system's clock shows, whatever was moved: signatures are checked by it, and Date fields show it. May run back.
+  Timestamp system_now() const;
   /// From recovery: the newest time in the journal.
   void not_before(Timestamp floor);
   /// --clock manual: runs on from the real time and jumps by `step`. False, and nothing happens, beyond kEnd.

@@ -75,7 +75,8 @@ DataPlane::Connection* DataPlane::find(net::ConnectionId id) {
 Timestamp DataPlane::now() {
   if (!now_) {
     now_ = clock_.now();
-    const std::int64_t second = unix_ms(*now_) / 1000;
+    system_now_ = clock_.system_now();
+    const std::int64_t second = unix_ms(system_now_) / 1000;
     if (second != date_second_) {
       date_second_ = second;
       const std::string date = http::http_date(second);
@@ -224,7 +225,7 @@ void DataPlane::serve(Connection& connection, const http::Request& request) {
   const std::uint64_t number = next_request_++;
   const engine::CallerId caller = Broker::caller_id(target_, number);
   api::ReplyContext context;
-  const api::RequestInfo info{.caller = caller, .peer_ip = connection.peer_ip, .secure = options_.secure, .now = now(), .secrets = secrets_};
+  const api::RequestInfo info{.caller = caller, .peer_ip = connection.peer_ip, .secure = options_.secure, .now = now(), .system_now = system_now_, .secrets = secrets_};
   const std::size_t offset = turn_bytes_.size();
   const api::Decoded decoded = service_.decode(request, info, context, turn_bytes_);
   if (!request.keep_alive) connection.closing = true;

@@ -230,6 +230,7 @@ class DataPlane final : public net::LoopHandler, public ReplyTarget {
   std::vector<net::ConnectionId> going_on_;  // in the next one
   std::uint64_t next_request_ = 1;
   std::optional<Timestamp> now_;  // of this turn
+  Timestamp system_now_{};        // when now_ was asked for
   std::int64_t date_second_ = 0;
   std::string turn_bytes_;
   std::vector<TurnReply> turn_replies_;

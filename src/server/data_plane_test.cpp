@@ -244,6 +244,19 @@ TEST_P(OnEachLoop, BodiesInPiecesAndBodiesThatAreTooLarge) {
   EXPECT_EQ(nonsense.answer().status, 400);
 }
 
+TEST_P(OnEachLoop, TheDateFieldShowsTheSystemsClockWhateverWasMoved) {
+  TestServer server{setup()};
+  ASSERT_TRUE(server.clock.advance(std::chrono::hours{48}));
+  HttpClient client = server.connect();
+  const std::string head = client.call(sqs("ListQueues", "{}")).head;
+  const std::size_t at = head.find("Date: ");
+  ASSERT_NE(at, std::string::npos) << head;
+  const auto shown = wire::http::parse_http_date(std::string_view{head}.substr(at + 6, head.find('\r', at) - at - 6));
+  ASSERT_TRUE(shown) << head;
+  const auto now = std::chrono::duration_cast<seconds>(std::chrono::system_clock::now().time_since_epoch()).count();
+  EXPECT_LT(std::abs(*shown - now), 3'600) << head;
+}
+
 TEST_P(OnEachLoop, AHalfRequestTimesOut) {
   ServerSetup quick = setup();
   quick.half_request_timeout = milliseconds{50};

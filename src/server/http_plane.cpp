@@ -35,7 +35,7 @@ HttpPlane::Connection* HttpPlane::find(net::ConnectionId id) {
 }
 
 std::string_view HttpPlane::date() {
-  const std::int64_t second = unix_ms(clock_.now()) / 1000;
+  const std::int64_t second = unix_ms(clock_.system_now()) / 1000;
   if (second != date_second_) {
     date_second_ = second;
     date_ = http::http_date(second);

@@ -38,7 +38,7 @@ sdk::Awaitable<Result<sdk::TransportResponse, sdk::Error>> InProcessTransport::s
     const auto lock = broker_.lock();
     number = next_number_++;
     const Timestamp now = clock_.now();
-    const api::RequestInfo info{.caller = Broker::caller_id(target_, number), .peer_ip = "127.0.0.1", .secure = true, .now = now, .secrets = secrets_};
+    const api::RequestInfo info{.caller = Broker::caller_id(target_, number), .peer_ip = "127.0.0.1", .secure = true, .now = now, .system_now = clock_.system_now(), .secrets = secrets_};
     const api::Decoded decoded = service_.decode(view, info, exchange->context, exchange->response);
     if (decoded.command == nullptr) {
       counters_.add(decoded.outcome);

@@ -65,17 +65,17 @@ Result<wire::sigv4::Authorization, ApiError> Authenticator::read(const wire::htt
 
 std::optional<ApiError> Authenticator::verify(const wire::http::Request& request,
                                               const wire::sigv4::Authorization& authorization, std::string_view secret,
-                                              Timestamp now) {
-  const auto verified = wire::sigv4::verify(view_of(request), authorization, secret, now, signing_keys_, scratch_);
+                                              const Times& times) {
+  const auto verified = wire::sigv4::verify(view_of(request), authorization, secret, times.system, signing_keys_, scratch_);
   if (!verified) return api_error(error_of(verified.error().reason), verified.error().message);
   return std::nullopt;
 }
 
 Result<std::optional<Identity>, ApiError> Authenticator::session_of(std::string_view token, std::string_view access_key,
-                                                                    Timestamp now, bool open_to_all) {
+                                                                    const Times& times, bool open_to_all) {
   const LiveSession* session = sessions_.find(token, access_key, directory_, open_to_all);
   if (session == nullptr) return std::optional<Identity>{};
-  if (now >= session->session.expires)
+  if (times.now >= session->session.expires)
     return api_error(CommonError::ExpiredToken, "The security token included in the request is expired");
   Identity identity;
   identity.access_key = access_key;
@@ -101,7 +101,7 @@ ApiError unknown_token() {
 }  // namespace
 
 Result<Identity, ApiError> EnforcedAuthenticator::authenticate(const wire::http::Request& request,
-                                                               const Credential& credential, Timestamp now,
+                                                               const Credential& credential, const Times& times,
                                                                wire::aws::Arena&) {
   refresh();
   if (!credential.present) {
@@ -124,14 +124,14 @@ Result<Identity, ApiError> EnforcedAuthenticator::authenticate(const wire::http:
     secret = minted;
   }
   if (owner == nullptr) {
-    auto session = session_of(token, credential.access_key, now, false);
+    auto session = session_of(token, credential.access_key, times, false);
     if (!session) return session.error();
     if (!*session) return unknown_token();
-    if (auto wrong = verify(request, *authorization, secret, now)) return *std::move(wrong);
+    if (auto wrong = verify(request, *authorization, secret, times)) return *std::move(wrong);
     if (auto wrong = check_scope(credential)) return *std::move(wrong);
     return **session;
   }
-  if (auto wrong = verify(request, *authorization, secret, now)) return *std::move(wrong);
+  if (auto wrong = verify(request, *authorization, secret, times)) return *std::move(wrong);
   if (auto wrong = check_scope(credential)) return *std::move(wrong);
   Identity identity;
   identity.access_key = credential.access_key;
@@ -157,7 +157,7 @@ DevelopmentAuthenticator::DevelopmentAuthenticator(Options options)
     : Authenticator(options.directory, options.token_secret), options_(std::move(options)), root_arn_(root_arn(options_.account.str())) {}
 
 Result<Identity, ApiError> DevelopmentAuthenticator::authenticate(const wire::http::Request& request,
-                                                                  const Credential& credential, Timestamp now,
+                                                                  const Credential& credential, const Times& times,
                                                                   wire::aws::Arena& arena) {
   refresh();
   // A signature that nobody can read is a broken client, also where any key is accepted.
@@ -171,7 +171,7 @@ Result<Identity, ApiError> DevelopmentAuthenticator::authenticate(const wire::ht
     if (known != options_.secrets.end()) {
       const auto authorization = read(request, credential);
       if (!authorization) return authorization.error();
-      if (auto error = verify(request, *authorization, known->second, now)) return *std::move(error);
+      if (auto error = verify(request, *authorization, known->second, times)) return *std::move(error);
     } else if (options_.only_known_keys && !credential.present) {
       return api_error(CommonError::MissingAuthenticationToken, "Request is missing Authentication Token");
     } else if (options_.only_known_keys && credential.access_key.empty()) {
@@ -181,7 +181,7 @@ Result<Identity, ApiError> DevelopmentAuthenticator::authenticate(const wire::ht
     }
   }
   if (identity::is_session_key(credential.access_key)) {
-    auto session = session_of(arena.copy(token_of(request, credential.in_query)), credential.access_key, now, true);
+    auto session = session_of(arena.copy(token_of(request, credential.in_query)), credential.access_key, times, true);
     if (!session) return session.error();
     if (*session) return **session;
   }

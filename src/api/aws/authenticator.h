@@ -51,6 +51,13 @@ using DirectorySource = std::function<std::shared_ptr<const identity::Directory>
 /// No identities at all.
 std::shared_ptr<const identity::Directory> empty_directory();
 
+/// The two clocks that a request is judged by. They differ when the broker's was moved (--clock manual), or goes on from a journal that
+/// is ahead of the system's.
+struct Times {
+  Timestamp now;     ///< the broker's: what it has issued ends by it
+  Timestamp system;  ///< the system's, which clients sign by: signatures and presigned URLs are as old as it says
+};
+
 /// Not thread-safe: one a loop.
 class Authenticator {
  public:
@@ -59,7 +66,7 @@ class Authenticator {
   virtual ~Authenticator() = default;
   /// Errors: the authentication errors of CommonError. `arena` keeps texts of the identity for the request's time.
   virtual Result<Identity, ApiError> authenticate(const wire::http::Request& request, const Credential& credential,
-                                                  Timestamp now, wire::aws::Arena& arena) = 0;
+                                                  const Times& times, wire::aws::Arena& arena) = 0;
   /// Whether identities must prove who they are and what they may do. In development everything at home is open.
   [[nodiscard]] virtual bool enforces() const = 0;
   /// For STS. The directory is the one that the last request was authenticated with.
@@ -74,9 +81,9 @@ class Authenticator {
   Result<wire::sigv4::Authorization, ApiError> read(const wire::http::Request& request, const Credential& credential);
   [[nodiscard]] std::optional<ApiError> verify(const wire::http::Request& request,
                                                const wire::sigv4::Authorization& authorization, std::string_view secret,
-                                               Timestamp now);
+                                               const Times& times);
   /// The session of a request; nullopt if its token is none of this server's. Errors: ExpiredToken.
-  Result<std::optional<Identity>, ApiError> session_of(std::string_view token, std::string_view access_key, Timestamp now,
+  Result<std::optional<Identity>, ApiError> session_of(std::string_view token, std::string_view access_key, const Times& times,
                                                        bool open_to_all);
   std::string_view token_of(const wire::http::Request& request, bool in_query);
 
@@ -98,7 +105,7 @@ class EnforcedAuthenticator final : public Authenticator {
       : Authenticator(std::move(directory), token_secret) {}
   /// Errors: InvalidClientTokenId, SignatureDoesNotMatch, IncompleteSignature, RequestExpired, ExpiredToken.
   Result<Identity, ApiError> authenticate(const wire::http::Request& request, const Credential& credential,
-                                          Timestamp now, wire::aws::Arena& arena) override;
+                                          const Times& times, wire::aws::Arena& arena) override;
   [[nodiscard]] bool enforces() const override { return true; }
 };
 
@@ -122,7 +129,7 @@ class DevelopmentAuthenticator final : public Authenticator {
   /// Errors: InvalidClientTokenId, SignatureDoesNotMatch, IncompleteSignature, RequestExpired,
   /// MissingAuthenticationToken, ExpiredToken.
   Result<Identity, ApiError> authenticate(const wire::http::Request& request, const Credential& credential,
-                                          Timestamp now, wire::aws::Arena& arena) override;
+                                          const Times& times, wire::aws::Arena& arena) override;
 
   [[nodiscard]] bool enforces() const override { return false; }
 
