@@ -270,8 +270,13 @@ void Queue::restore(const Entry& entry, std::uint64_t rank, std::string_view gro
       break;
     case EntryState::Delayed:
       if (groups_ != nullptr) return append_delayed(slot);
-      [[fallthrough]];
-    case EntryState::Leased: hide(slot, entry.state, entry.hidden_until()); break;
+      count_hidden(slot, entry.state, entry.hidden_until());
+      break;
+    case EntryState::Leased:
+      count_hidden(slot, entry.state, entry.hidden_until());
+      if (groups_ != nullptr) groups_->lock(entries_, slot);
+      else if (entries_[slot].group != 0) tenants_->restore_lease(entries_, entries_[slot].group);
+      break;
   }
 }
 
@@ -287,17 +292,22 @@ void Queue::make_visible(std::uint32_t slot) {
 }
 
 void Queue::hide(std::uint32_t slot, EntryState state, Timestamp until) {
+  count_hidden(slot, state, until);
+  const std::uint32_t group = entries_[slot].group;
+  if (state != EntryState::Leased || group == 0) return;
+  if (groups_ != nullptr) {
+    groups_->lock(entries_, slot);
+  } else {
+    tenants_->lease(entries_, group, counts_.in_flight);
+  }
+}
+
+void Queue::count_hidden(std::uint32_t slot, EntryState state, Timestamp until) {
   Entry& entry = entries_[slot];
   entry.state = state;
   entry.hidden_until_ms = offset_ms(entry.sent_at, until);
   ++(state == EntryState::Leased ? counts_.in_flight : counts_.delayed);
   hidden_.push(unix_ms(entry.hidden_until()), slot, place());
-  if (state != EntryState::Leased || entry.group == 0) return;
-  if (groups_ != nullptr) {
-    groups_->lock(entries_, slot);
-  } else {
-    tenants_->lease(entries_, entry.group, counts_.in_flight);
-  }
 }
 
 void Queue::append_ready(std::uint32_t slot) {

@@ -224,6 +224,7 @@ class Queue {
   void keep(std::uint32_t slot);
   void make_visible(std::uint32_t slot);
   void hide(std::uint32_t slot, EntryState state, Timestamp until);
+  void count_hidden(std::uint32_t slot, EntryState state, Timestamp until);
   void leave_state(std::uint32_t slot);
   void append_ready(std::uint32_t slot);
   void append_delayed(std::uint32_t slot);

@@ -62,6 +62,12 @@ void Tenants::unlease(const Slab<Entry>& entries, std::uint32_t number) {
   update(entries, number);
 }
 
+void Tenants::restore_lease(const Slab<Entry>& entries, std::uint32_t number) {
+  if (number >= groups_.size()) groups_.resize(number + 1);
+  ++groups_[number].in_flight;
+  update(entries, number);
+}
+
 void Tenants::restore_noisy(const Slab<Entry>& entries, std::uint32_t number) {
   if (number >= groups_.size() || groups_[number].waiting.empty() || groups_[number].noisy) return;
   take_out(groups_[number]);

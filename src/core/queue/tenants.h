@@ -69,6 +69,8 @@ class Tenants {
   void for_each_noisy(Visit&& visit) const {
     for (std::uint32_t i = 0; i < noisy_.size(); ++i) visit(noisy_.at(i).slot);
   }
+  /// As a snapshot tells it: a message of the group is in flight. Whether that is noise was judged when it was received.
+  void restore_lease(const Slab<Entry>& entries, std::uint32_t group);
   /// As a snapshot tells it; the group has something waiting.
   void restore_noisy(const Slab<Entry>& entries, std::uint32_t group);
 

@@ -140,6 +140,35 @@ TEST(FairQueue, GroupsGoWithTheirLastMessage) {
   EXPECT_EQ(groups, 0u);
 }
 
+/// As from a snapshot.
+Queue restored(const Queue& queue) {
+  Queue copy(queue.next_sequence());
+  queue.for_each({0}, [&](const Entry& entry) {
+    copy.restore(entry, queue.rank_of(entry), queue.group_of(entry));
+    return true;
+  });
+  queue.for_each_noisy_group([&](std::string_view group) { copy.restore_noisy(group); });
+  return copy;
+}
+
+TEST(FairQueue, ARestoredGroupIsAsNoisyAsItWasAndNoMore) {
+  FairFixture q;
+  q.send("a", 40);
+  q.receive(1s);
+  for (int i = 1; i < 40; ++i) q.receive();
+  q.pass(2s);
+  q.send("b", 1);
+  q.send("a", 1);
+  EXPECT_EQ(q.queue.noisy_groups(), 0u) << "39 in flight, and nothing of it has been received since something waits again";
+  q.queue = restored(q.queue);
+  EXPECT_EQ(q.queue.noisy_groups(), 0u);
+  EXPECT_EQ(q.receive(), "a") << "the first came back and is older than b";
+  EXPECT_EQ(q.queue.noisy_groups(), 1u) << "what is in flight was counted";
+  q.queue = restored(q.queue);
+  EXPECT_EQ(q.queue.noisy_groups(), 1u);
+  EXPECT_EQ(q.receive(), "b");
+}
+
 // Against a list that is scanned: what comes next is the first of the quiet ones, else of the noisy group with the fewest in
 // flight.
 RC_GTEST_PROP(FairQueue, AnswersAsANaiveModel, ()) {
@@ -218,6 +247,8 @@ RC_GTEST_PROP(FairQueue, AnswersAsANaiveModel, ()) {
         break;
     }
     drained();
+    RC_ASSERT(q.queue.noisy_groups() == noisy.size());
+    if (a % 4 == 0) q.queue = restored(q.queue);
     RC_ASSERT(q.queue.noisy_groups() == noisy.size());
   }
 }
