@@ -95,6 +95,11 @@ Result<Success, ReplayError> EngineCore::load(const std::function<std::optional<
       note_deadline(*queue);
       note_move(*queue);
     }
+  // A deleted one of which only garbage knew when the snapshot began: that is not in it, and nobody will let go of it.
+  for (const auto& queue : queues_)
+    if (queue != nullptr) forget_if_unused(*queue);
+  for (const auto& subscription : subscriptions_)
+    if (subscription != nullptr) forget_if_unused(*subscription);
   note_replays();
   payloads_.free_condemned();
   return Success{};

@@ -255,6 +255,34 @@ TEST(Snapshot, ContentsThatAreSharedStaySo) {
   EXPECT_EQ(difference(copy->debug_state(), at_begin), "");
 }
 
+TEST(Snapshot, WhatOnlyGarbageStillNamedIsForgotten) {
+  EngineFixture e;
+  e.create_topic("t");
+  e.create_queue("dlq");
+  e.create_queue_for("copies", "t");
+  queue::AttributeChanges attributes;
+  attributes.redrive_policy.emplace();
+  attributes.redrive_policy->value = queue::RedrivePolicy{QueueKey{queue_key("dlq")}, 1};
+  e.create_queue("q", attributes);
+  // More than a call frees: what is moved to the dead-letter queue names its source, a copy its subscription.
+  for (int i = 0; i < 300; ++i) e.send("q", "x");
+  for (int i = 0; i < 30; ++i) EXPECT_EQ(e.receive("q", 10, 0).size(), 10u);
+  e.pass(seconds{1});
+  EXPECT_TRUE(e.receive("q").empty());
+  EXPECT_EQ(e.counts("dlq").visible, 300u);
+  const Subscribed subscribed = e.subscribe("t", "copies");
+  for (int i = 0; i < 300; ++i) e.publish("t", "x");
+  e.call<Done>(DeleteQueue{queue_key("q")});
+  e.call<Done>(Unsubscribe{{subscribed.topic.view(), subscribed.uuid}});
+  e.call<Done>(DeleteQueue{queue_key("dlq")});
+  e.call<Done>(DeleteQueue{queue_key("copies")});
+  EXPECT_NE(e.engine.debug_state().find(":q deleted"), std::string::npos) << "garbage is not freed at once";
+  Engine copy = loaded(e.engine, EngineFixture::with_frame({}));
+  e.deadline();
+  EXPECT_EQ(e.engine.debug_state().find(" deleted"), std::string::npos);
+  EXPECT_EQ(difference(copy.debug_state(), e.engine.debug_state()), "");
+}
+
 TEST(Snapshot, DamagedBytesAreRefusedOrMakeAStateThatWorks) {
   Player player(5, EngineFixture::with_frame({}));
   player.archives = true;
