@@ -461,6 +461,28 @@ Encoded Service::encode(const ReplyContext& context, const engine::Reply& reply,
   return encoded;
 }
 
+Outcome Service::refuse_broken(const wire::http::Request& head, const RequestInfo& info, int status, std::string_view reason,
+                               std::string& out) {
+  State& state = *state_;
+  ReplyContext context;
+  context.keep_alive = false;
+  context.http_1_0 = head.minor_version == 0;
+  context.head_only = head.method == "HEAD";
+  context.request_id = Uuid::from_random(info.secrets.bytes16());
+  aws::Route route;
+  // What cannot be routed without its body still gets a protocol and, by the scope of its signature, a service.
+  static_cast<void>(state.router.route(head, aws::Head(head), state.options.region.str(), route));
+  context.protocol = route.protocol;
+  context.service = route.service;
+  context.operation = route.operation;
+  ApiError error = status == 413   ? aws::api_error(CommonError::RequestTooLarge,
+                                                    fmt::format("The body has more than the {} bytes that are accepted.", state.options.body_bytes_max))
+                   : status == 408 ? aws::api_error(CommonError::RequestTimeout, "The request did not become whole in time.")
+                                   : aws::api_error(CommonError::MalformedHttp, fmt::format("This is no valid HTTP request: {}.", reason));
+  error.kind.status = static_cast<std::uint16_t>(status);
+  return state.respond(context, error, out);
+}
+
 Outcome Service::throttle(const ReplyContext& context, std::string& out) {
   return state_->respond(context, sqs::api_error(sqs::Error::RequestThrottled, "The request was throttled; try again later."),
                          out);

@@ -102,6 +102,10 @@ class Service {
   /// long poll was cut off, a limit is reached.
   Outcome refuse(const ReplyContext& context, aws::CommonError error, std::string_view message, std::string& out);
 
+  /// The answer to a request that will not become whole: too long, too slow, or no HTTP. In the protocol that its head asks for, with
+  /// `Connection: close`. `status` and `reason` as in http::RequestError. [SQS, SNS Common Errors]
+  Outcome refuse_broken(const wire::http::Request& head, const RequestInfo& info, int status, std::string_view reason, std::string& out);
+
   /// The answer to a request on a queue that comes too fast: RequestThrottled. [SQS Common Errors]
   Outcome throttle(const ReplyContext& context, std::string& out);
 

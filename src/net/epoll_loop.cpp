@@ -148,7 +148,10 @@ class EpollLoop final : public LoopCore {
     for (int i = 0; i < kDiscardsMost; ++i) {
       const ssize_t got =
           ::recv(c.fd, nullptr, std::size_t{1} << 30, MSG_TRUNC);  // thrown away inside the kernel [tcp(7)]
-      if (got > 0) continue;
+      if (got > 0) {
+        discarded(slot);
+        continue;
+      }
       if (got < 0 && errno == EAGAIN) {
         c.readable = false;
         return;

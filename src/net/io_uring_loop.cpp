@@ -281,6 +281,8 @@ class IoUringLoop final : public LoopCore {
                                    static_cast<std::size_t>(result)};
       if (c.state == State::Open && holds_input(c)) {
         hold_back(slot, bytes);
+      } else if (c.state == State::Lingering) {
+        discarded(slot);
       } else {
         deliver_bytes(slot, bytes);
       }

@@ -629,15 +629,21 @@ void LoopCore::linger(std::uint32_t slot) {
     if (at(oldest.slot).generation == oldest.generation) discard_ended(oldest.slot);
   }
   ::shutdown(c.fd, SHUT_WR);
-  lingering_.push_back({id_of(slot), now_ + options_.linger});
+  lingering_.push_back({id_of(slot), now_ + options_.linger, now_});
   discard_input(slot);
 }
 
 void LoopCore::end_lingers() {
   while (!lingering_.empty() && lingering_.front().until <= now_) {
-    const ConnectionId id = lingering_.front().id;
+    const auto [id, until, since] = lingering_.front();
     lingering_.pop_front();
-    if (at(id.slot).generation == id.generation) discard_ended(id.slot);
+    const Connection& c = at(id.slot);
+    if (c.generation != id.generation || c.state != State::Lingering) continue;
+    if (c.last_activity > until - options_.linger && now_ < since + options_.linger_most) {
+      lingering_.push_back({id, now_ + options_.linger, since});  // it has sent meanwhile
+    } else {
+      discard_ended(id.slot);
+    }
   }
   // Most peers close at once; their entries go as soon as they are at the front.
   while (!lingering_.empty()) {

@@ -147,6 +147,8 @@ class LoopCore : public Loop {
   void make_ready(std::uint32_t slot);
   void make_dirty(std::uint32_t slot);
   [[nodiscard]] ConnectionId id_of(std::uint32_t slot) const { return {slot, at(slot).generation}; }
+  /// Input of a lingering connection has been thrown away.
+  void discarded(std::uint32_t slot) { at(slot).last_activity = now_; }
   [[nodiscard]] bool holds_input(const Connection& c) const { return c.paused || c.stash != nullptr; }
 
   static NetError error_of(std::string_view what, int error);
@@ -166,6 +168,7 @@ class LoopCore : public Loop {
   struct Lingering {
     ConnectionId id;
     Instant until;
+    Instant since;
   };
   struct Notice {
     ConnectionId id;

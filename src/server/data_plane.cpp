@@ -196,9 +196,7 @@ std::size_t DataPlane::parse(Connection& connection, std::string_view received) 
       case http::Parse::Error: {
         const http::RequestError error = connection.parser.error();
         const std::size_t offset = turn_bytes_.size();
-        const std::string body{error.reason};
-        const http::Header headers[] = {{"Content-Type", "text/plain; charset=utf-8"}};
-        http::append_response(turn_bytes_, error.status, headers, body + "\n", {.keep_alive = false});
+        refuse_broken(connection, received.substr(used), error.status, error.reason, turn_bytes_);
         connection.closing = true;
         answer_at_once(connection, next_request_++, offset, true);
         break;
@@ -206,6 +204,20 @@ std::size_t DataPlane::parse(Connection& connection, std::string_view received) 
     }
   }
   return used;
+}
+
+/// `begun` is what there is of the request. Without a whole head nobody can tell which protocol its sender speaks.
+void DataPlane::refuse_broken(Connection& connection, std::string_view begun, int status, std::string_view reason, std::string& out) {
+  const http::Request* head = connection.parser.read_head(begun);
+  if (head == nullptr) {
+    const http::Header headers[] = {{"Content-Type", "text/plain; charset=utf-8"}};
+    http::append_response(out, status, headers, std::string{reason} + "\n", {.keep_alive = false});
+    return;
+  }
+  const api::RequestInfo info{.caller = {}, .peer_ip = connection.peer_ip, .secure = options_.secure, .now = now(), .system_now = system_now_, .secrets = secrets_};
+  const api::Outcome outcome = service_.refuse_broken(*head, info, status, reason, out);
+  const auto lock = broker_.lock();
+  counters_.add(outcome);
 }
 
 void DataPlane::pause_reading(Connection& connection) {
@@ -707,8 +719,7 @@ void DataPlane::sweep() {
     const bool idle = active < instant - options_.idle_timeout;
     if (half) {
       std::string answer;
-      const http::Header headers[] = {{"Content-Type", "text/plain; charset=utf-8"}};
-      http::append_response(answer, 408, headers, "the request did not become whole in time\n", {.keep_alive = false});
+      refuse_broken(*connection, connection->input, 408, "the request did not become whole in time", answer);
       write(*connection, answer);
     }
     if (!half && !idle) return;

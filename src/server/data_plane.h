@@ -192,6 +192,7 @@ class DataPlane final : public net::LoopHandler, public ReplyTarget {
   void close_if_done(Connection& connection);
   void forget_sent(Connection& connection);
   std::string_view refuse(api::aws::Service service, api::aws::Protocol protocol, bool keep_alive);
+  void refuse_broken(Connection& connection, std::string_view begun, int status, std::string_view reason, std::string& out);
   void pause_reading(Connection& connection);
   void leave_engine(Connection& connection);
   void give_back(std::span<const engine::ReceiptHandle> handles);

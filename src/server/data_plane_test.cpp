@@ -244,6 +244,65 @@ TEST_P(OnEachLoop, BodiesInPiecesAndBodiesThatAreTooLarge) {
   EXPECT_EQ(nonsense.answer().status, 400);
 }
 
+TEST_P(OnEachLoop, WhatCannotBecomeARequestIsRefusedInTheProtocolOfItsHead) {
+  TestServer server{setup()};
+  const std::string json = "POST / HTTP/1.1\r\nHost: localhost\r\nX-Amz-Target: AmazonSQS.SendMessage\r\nContent-Type: application/x-amz-json-1.0\r\n";
+  const std::string query = "POST / HTTP/1.1\r\nHost: sns.us-east-1.amazonaws.com\r\nContent-Type: application/x-www-form-urlencoded\r\n";
+  struct Case {
+    std::string request;
+    int status;
+    std::string_view type;
+    std::string_view says;
+  };
+  const Case cases[] = {
+      {json + "Content-Length: 99999999\r\n\r\n", 413, "application/x-amz-json-1.0",
+       R"({"__type":"com.amazon.coral.service#RequestEntityTooLargeException","message":"The body has more than the 8388608 bytes that are accepted."})"},
+      {json + "Content-Length: 99999999999999999999999\r\n\r\n", 413, "application/x-amz-json-1.0", "RequestEntityTooLargeException"},
+      {json + "Transfer-Encoding: chunked\r\n\r\nfffffff\r\n", 413, "application/x-amz-json-1.0", "RequestEntityTooLargeException"},
+      {json + "Transfer-Encoding: chunked\r\n\r\nno\r\n", 400, "application/x-amz-json-1.0", "MalformedHttpRequestException"},
+      {json + "Transfer-Encoding: gzip\r\n\r\n", 400, "application/x-amz-json-1.0", "MalformedHttpRequestException"},
+      {query + "Content-Length: 99999999\r\n\r\n", 413, "text/xml", "<Code>RequestEntityTooLarge</Code>"},
+      {query + "Transfer-Encoding: chunked\r\n\r\nno\r\n", 400, "text/xml", "<Code>MalformedHttpRequest</Code>"},
+  };
+  for (const Case& one : cases) {
+    HttpClient client = server.connect();
+    const Answer answer = client.call(one.request);
+    EXPECT_EQ(answer.status, one.status) << one.request;
+    EXPECT_NE(answer.head.find("Content-Type: " + std::string(one.type)), std::string::npos) << answer.head;
+    EXPECT_NE(answer.head.find("Connection: close"), std::string::npos) << answer.head;
+    EXPECT_NE(answer.body.find(one.says), std::string::npos) << answer.body;
+    EXPECT_EQ(client.receive_all(), "");
+    EXPECT_FALSE(client.broken());
+  }
+  const std::string xmlns = "http://sns.amazonaws.com/doc/2010-03-31/";
+  EXPECT_NE(server.connect().call(cases[5].request).body.find(xmlns), std::string::npos);
+}
+
+TEST_P(OnEachLoop, ABodyThatIsTooLongIsReadToItsEndSoThatItsSenderSeesTheRefusal) {
+  TestServer server{setup()};
+  HttpClient client = server.connect();
+  // As SDKs do: everything is written before anything is read.
+  ASSERT_TRUE(client.send(sqs("SendMessage", std::string(std::size_t{32} << 20, 'x'))));
+  const Answer answer = client.answer();
+  EXPECT_EQ(answer.status, 413);
+  EXPECT_NE(answer.body.find("RequestEntityTooLargeException"), std::string::npos) << answer.body;
+  EXPECT_EQ(client.receive_all(), "");
+  EXPECT_FALSE(client.broken());
+}
+
+TEST_P(OnEachLoop, ABodyThatDoesNotComeTimesOutInTheProtocolOfItsHead) {
+  ServerSetup quick = setup();
+  quick.half_request_timeout = milliseconds{50};
+  TestServer server{quick};
+  HttpClient slow = server.connect();
+  const std::string request = sqs("ListQueues", "{}");
+  slow.send(request.substr(0, request.size() - 1));
+  const Answer answer = slow.answer();
+  EXPECT_EQ(answer.status, 408);
+  EXPECT_NE(answer.body.find("RequestTimeoutException"), std::string::npos) << answer.body;
+  EXPECT_EQ(slow.receive_all(), "");
+}
+
 TEST_P(OnEachLoop, TheDateFieldShowsTheSystemsClockWhateverWasMoved) {
   TestServer server{setup()};
   ASSERT_TRUE(server.clock.advance(std::chrono::hours{48}));

@@ -1,5 +1,7 @@
 #include "server/edge_plane.h"
 
+#include <fmt/format.h>
+
 #include <filesystem>
 #include <fstream>
 #include <sstream>
@@ -67,6 +69,11 @@ void EdgePlane::on_request(net::ConnectionId id, const http::Request& request) {
   if (const auto* respond = std::get_if<edge::Respond>(&command)) return answer(id, respond->response);
   if (auto* ask = std::get_if<edge::AskStore>(&command)) return ask_store(id, std::move(*ask));
   open_events(id, std::move(std::get<edge::OpenEvents>(command)), request);
+}
+
+void EdgePlane::on_broken(net::ConnectionId id, const http::RequestError& error) {
+  if (error.status != edge::status_of(edge::ProblemType::BodyTooLarge)) return HttpPlane::on_broken(id, error);
+  answer(id, rest_.problem(edge::ProblemType::BodyTooLarge, fmt::format("the body has more than the {} bytes that are accepted", options_.rules.body_bytes_max)));
 }
 
 void EdgePlane::serve_file(net::ConnectionId id, const http::Request& request) {

@@ -60,6 +60,7 @@ class EdgePlane final : public HttpPlane {
   };
 
   void on_request(net::ConnectionId id, const wire::http::Request& request) override;
+  void on_broken(net::ConnectionId id, const wire::http::RequestError& error) override;
   void on_gone(net::ConnectionId id) override;
   void on_second(Instant now) override;
 

@@ -239,5 +239,15 @@ TEST_F(Edge, PipelinedRequestsOfOneConnectionAreAnsweredInOrder) {
   EXPECT_EQ(client.answer().status, 201);
 }
 
+TEST_F(Edge, ABodyThatIsTooLongIsRefusedWithAProblemDocumentBeforeItIsRead) {
+  start();
+  HttpClient client = connect();
+  const Answer answer = client.call("POST /v1/notifications HTTP/1.1\r\nHost: localhost\r\nContent-Length: 99999999\r\n\r\n");
+  EXPECT_EQ(answer.status, 413);
+  EXPECT_NE(answer.head.find("application/problem+json"), std::string::npos) << answer.head;
+  EXPECT_NE(answer.body.find("urn:fanfare:problem:body-too-large"), std::string::npos) << answer.body;
+  EXPECT_EQ(client.receive_all(), "");
+}
+
 }  // namespace
 }  // namespace fanfare::server::testing

@@ -87,13 +87,17 @@ void HttpPlane::parse(Connection& connection) {
       const http::RequestError error = connection.parser.error();
       connection.busy = true;
       connection.keep_alive = false;
-      respond(id, error.status, {{"Content-Type", "text/plain; charset=utf-8"}}, std::string{error.reason} + "\n");
+      on_broken(id, error);
       if (find(id) != &connection) return;
       used = connection.input.size();
     }
   }
   connection.input.erase(0, used);
   connection.inside = false;
+}
+
+void HttpPlane::on_broken(net::ConnectionId id, const http::RequestError& error) {
+  respond(id, error.status, {{"Content-Type", "text/plain; charset=utf-8"}}, std::string{error.reason} + "\n");
 }
 
 void HttpPlane::respond(net::ConnectionId id, int status, const Headers& headers, std::string_view body) {

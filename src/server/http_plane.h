@@ -46,6 +46,8 @@ class HttpPlane : public net::LoopHandler {
  protected:
   /// One request; views are valid during the call. Answer with respond() or begin_stream(), now or later.
   virtual void on_request(net::ConnectionId id, const wire::http::Request& request) = 0;
+  /// What cannot become a request: answer with respond(), the connection ends behind it.
+  virtual void on_broken(net::ConnectionId id, const wire::http::RequestError& error);
   /// The peer is gone; an answer is of no use any more.
   virtual void on_gone(net::ConnectionId /*id*/) {}
   /// About once a second.

@@ -20,6 +20,8 @@ WireError wire_error(CommonError error) {
     case CommonError::UnsupportedMediaType:
       return {"UnsupportedMediaTypeException", "UnsupportedMediaType", 415, false};
     case CommonError::RequestTooLarge: return {"RequestEntityTooLargeException", "RequestEntityTooLarge", 413, false};
+    case CommonError::RequestTimeout: return {"RequestTimeoutException", "RequestTimeout", 408, false};
+    case CommonError::MalformedHttp: return {"MalformedHttpRequestException", "MalformedHttpRequest", 400, false};
     case CommonError::MissingAuthenticationToken:
       return {"MissingAuthenticationToken", "MissingAuthenticationToken", 403, false};
     case CommonError::IncompleteSignature: return {"IncompleteSignature", "IncompleteSignature", 400, false};

@@ -41,6 +41,8 @@ enum class CommonError : std::uint8_t {
   MethodNotAllowed,      ///< neither GET nor POST
   UnsupportedMediaType,  ///< a compressed body
   RequestTooLarge,
+  RequestTimeout,        ///< it did not become whole in time
+  MalformedHttp,         ///< no HTTP request, or none that all readers would understand alike
   MissingAuthenticationToken,
   IncompleteSignature,
   InvalidClientTokenId,

@@ -40,6 +40,7 @@ RequestParser::RequestParser(const Limits& limits) : limits_(limits) { begin(); 
 
 void RequestParser::begin() {
   phase_ = Phase::Head;
+  head_whole_ = false;
   continue_wanted_ = false;
   scanner_.restart(0, true);
   if (decoded_.capacity() > kKeptBytesMax) decoded_ = {};
@@ -89,6 +90,8 @@ bool RequestParser::take_request_line(std::string_view line) {
 }
 
 bool RequestParser::take_fields(std::string_view buffer) {
+  head_whole_ = true;
+  request_.keep_alive = false;
   scanner_.fields_into(headers_, buffer);
   FrameFields fields;
   if (const auto wrong = read_frame_fields(Headers{headers_}, request_.minor_version, fields))
@@ -154,7 +157,22 @@ Parse RequestParser::parse_body(std::string_view buffer) {
   return Parse::NeedMore;
 }
 
+const Request* RequestParser::read_head(std::string_view buffer) {
+  if (!head_whole_) return nullptr;
+  fill_request(buffer);
+  request_.body = {};
+  return &request_;
+}
+
 Parse RequestParser::complete(std::string_view buffer, std::string_view body, std::size_t end) {
+  fill_request(buffer);
+  request_.body = body;
+  consumed_ = end;
+  phase_ = Phase::Complete;
+  return Parse::Complete;
+}
+
+void RequestParser::fill_request(std::string_view buffer) {
   // The buffer may have moved since the head was read.
   scanner_.fields_into(headers_, buffer);
   request_.headers = Headers{headers_};
@@ -174,10 +192,6 @@ Parse RequestParser::complete(std::string_view buffer, std::string_view body, st
   request_.path = rest.substr(0, mark);
   if (request_.path.empty()) request_.path = "/";
   request_.query = mark == std::string_view::npos ? std::string_view{} : rest.substr(mark + 1);
-  request_.body = body;
-  consumed_ = end;
-  phase_ = Phase::Complete;
-  return Parse::Complete;
 }
 
 std::uint64_t RequestParser::expected_bytes() const {

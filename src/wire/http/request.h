@@ -66,6 +66,9 @@ class RequestParser {
   [[nodiscard]] const Request& request() const { return request_; }
   [[nodiscard]] std::size_t consumed() const { return consumed_; }
   [[nodiscard]] const RequestError& error() const { return error_; }
+  /// The head of the current request with an empty body, so that a refusal can take the form that its sender reads: as soon as it is
+  /// whole, also after an Error that came later or that one of its fields has caused. Null before. `buffer` as for parse().
+  [[nodiscard]] const Request* read_head(std::string_view buffer);
   /// True between requests: nothing of the next one has come. An idle connection may be closed without an answer.
   [[nodiscard]] bool idle() const {
     return phase_ == Phase::Complete || (phase_ == Phase::Head && scanner_.scanned() == 0);
@@ -81,10 +84,12 @@ class RequestParser {
   bool take_fields(std::string_view buffer);
   Parse parse_body(std::string_view buffer);
   Parse complete(std::string_view buffer, std::string_view body, std::size_t end);
+  void fill_request(std::string_view buffer);
   bool fail(int status, std::string_view reason);
 
   Limits limits_;
   Phase phase_ = Phase::Head;
+  bool head_whole_ = false;
   bool continue_wanted_ = false;
   Framing framing_ = Framing::None;
   std::uint32_t method_size_ = 0;

@@ -448,6 +448,44 @@ TEST(RequestParser, AnyValidRequestIsReadAtAnySplit) {
   }));
 }
 
+TEST(RequestParser, GivesTheHeadOfWhatItRefuses) {
+  const std::string head = "POST http://example.com/q?a=b HTTP/1.1\r\nHost: x\r\nX-Amz-Target: AmazonSQS.SendMessage\r\n";
+  const Limits limits{.body_bytes_max = 10};
+  const std::string cases[] = {head + "Content-Length: 11\r\n\r\n", head + "Content-Length: 99999999999999999999999\r\n\r\n",
+                               head + "Transfer-Encoding: chunked\r\n\r\nb\r\n", head + "Transfer-Encoding: chunked\r\n\r\nnothing\r\n",
+                               head + "Transfer-Encoding: gzip\r\n\r\n", head + "Host: y\r\n\r\n"};
+  for (const std::string& text : cases) {
+    RequestParser parser{limits};
+    std::string early = text.substr(0, 20);
+    EXPECT_EQ(parser.parse(early), Parse::NeedMore);
+    EXPECT_EQ(parser.read_head(early), nullptr);
+    ASSERT_EQ(parser.parse(text), Parse::Error) << text;
+    const Request* request = parser.read_head(text);
+    ASSERT_NE(request, nullptr) << text;
+    EXPECT_EQ(request->method, "POST");
+    EXPECT_EQ(request->path, "/q");
+    EXPECT_EQ(request->query, "a=b");
+    EXPECT_EQ(request->authority, "example.com");
+    EXPECT_EQ(request->headers.get("x-amz-target"), "AmazonSQS.SendMessage");
+    EXPECT_EQ(request->body, "");
+  }
+  for (const std::string_view text : {"GARBAGE\r\n\r\n", "POST / HTTP/1.1\r\nno field\r\n\r\n", "POST / HTTP/3.0\r\nHost: x\r\n\r\n"}) {
+    RequestParser parser;
+    ASSERT_EQ(parser.parse(text), Parse::Error) << text;
+    EXPECT_EQ(parser.read_head(text), nullptr) << text;
+  }
+  // The buffer may move while the body comes; the next request has a head of its own.
+  RequestParser parser{limits};
+  const std::string half = head + "Content-Length: 2\r\n\r\n{";
+  ASSERT_EQ(parser.parse(half), Parse::NeedMore);
+  const std::string moved = half;
+  ASSERT_NE(parser.read_head(moved), nullptr);
+  EXPECT_EQ(parser.read_head(moved)->method.data(), moved.data());
+  ASSERT_EQ(parser.parse(half + "}"), Parse::Complete);
+  EXPECT_EQ(parser.parse("POST"), Parse::NeedMore);
+  EXPECT_EQ(parser.read_head("POST"), nullptr);
+}
+
 TEST(AppendRequest, WritesWhatTheParserReads) {
   std::string out;
   const Header fields[] = {{"X-Amz-Target", "AmazonSQS.SendMessage"}, {"X-Bad", "a\r\nInjected: 1\0"}};
