@@ -471,6 +471,11 @@ void World::restart_cleanly() {
     tally_.note(Property::CleanRestart);
     disk_->restart_after_kill();
     start();
+    // Recovery may have begun a snapshot, and while one is made garbage keeps its references to contents.
+    const auto snapshotting = [this] {
+      return process_->broker->locked([](engine::Engine& engine, journal::Journal&) { return engine.snapshotting(); });
+    };
+    while (alive() && !process_->aside.empty() && snapshotting()) run_aside();
     if (!alive()) return;
     const std::string now = state();
     // After a clock that was set back, what passed since the last record is forgotten. A move task that found nothing to move
