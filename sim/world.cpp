@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <tuple>
+#include <utility>
 
 #include "base/assert.h"
 #include "journal/file/file_journal.h"
@@ -69,7 +70,18 @@ Oracle::Moment World::moment() {
   return moment;
 }
 
+// When a fault that was planned for a step is met depends on how much the broker does: it may be much later.
+void World::note_faults() {
+  if (std::exchange(faults_met_, disk_->faults_met()) != disk_->faults_met()) trouble_until_ = now_ + kTriesAgainWithin;
+}
+
+bool World::disk_in_order() {
+  note_faults();
+  return now_ > trouble_until_ && !disk_is_full_;
+}
+
 bool World::step() {
+  note_faults();
   std::optional<Micros> turn;
   if (alive()) {
     SimLoop& loop = *process_->loop;
@@ -292,7 +304,7 @@ void World::start() {
   auto recovered = server::Broker::recover(options, std::move(opened->journal), process->clock, log);
   if (!recovered) return start_failed(Property::Recovers, recovered.error(), false);
   if (disk_->power_is_off()) return start_failed(Property::Recovers, "the power went", false);
-  failed_starts_ = failed_in_order_ = 0;
+  failed_starts_ = 0;
   process->broker = std::move(*recovered);
   process->loop = std::make_unique<SimLoop>(*this, instant());
   server::DataPlaneOptions plane_options;
@@ -328,13 +340,7 @@ void World::start_failed(Property property, const std::string& what, bool damage
     if (fault_rng_.chance(1, 2)) disk_->restart();
     else disk_->restart_after_kill();
   } else {
-    // An armed fault may meet one start that comes after the trouble; with the disk in order the next one must not fail.
-    const bool in_trouble = now_ <= trouble_until_ || disk_is_full_;
-    oracle_.require(property, !damaged && (in_trouble || failed_in_order_ == 0), [&] { return what; });
-    if (!in_trouble) {
-      ++failed_in_order_;
-      disk_->fail_never_more();
-    }
+    oracle_.require(property, !damaged && !disk_in_order(), [&] { return what; });
   }
   if (++failed_starts_ >= 2 && !power) {
     disk_->fail_never_more();
@@ -452,7 +458,7 @@ void World::restart_cleanly() {
   };
   const std::string before = state();
   process_->broker->close();
-  if (disk_->power_is_off() || now_ <= trouble_until_ || disk_is_full_) {  // then it may not have closed cleanly
+  if (disk_->power_is_off() || !disk_in_order()) {  // then it may not have closed cleanly
     process_->plane.reset();
     process_->broker.reset();
     process_.reset();
@@ -645,7 +651,6 @@ void World::gremlin() {
       if (!plan_.has(Feature::DiskError)) return;
       for (std::uint64_t i = 0; i <= fault_rng_.below(3); ++i)
         disk_->fail_at(disk_->steps() + fault_rng_.below(20), fault_rng_.chance(1, 2) ? Fault::Io : fault_rng_.chance(1, 2) ? Fault::NoSpace : Fault::ShortWrite);
-      trouble_until_ = now_ + 20 * kSecond;  // until the steps have come, and the broker has tried again
       tally_.note(Property::DiskError);
       event([] { return std::string{"disk errors"}; });
       return;
@@ -658,7 +663,7 @@ void World::gremlin() {
         if (!disk_is_full_) return;
         disk_is_full_ = false;
         disk_->set_capacity(~std::uint64_t{0});
-        trouble_until_ = std::max(trouble_until_, now_ + 3 * kSecond);
+        trouble_until_ = std::max(trouble_until_, now_ + kTriesAgainWithin);
         event([] { return std::string{"room on the disk"}; });
       });
       return;
@@ -714,7 +719,7 @@ void World::heal() {
   disk_->set_capacity(~std::uint64_t{0});
   disk_is_full_ = false;
   dies_after_takes_.reset();
-  trouble_until_ = now_ + 3 * kSecond;
+  trouble_until_ = now_ + kTriesAgainWithin;
   for (auto& [id, link] : links_) link.stalled = false;
   turn_at_ = now_;
 }

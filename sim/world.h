@@ -127,7 +127,9 @@ class World final : public Kernel {
   void run_turn();
   void after_turn();
   [[nodiscard]] Oracle::Moment moment();
-  [[nodiscard]] bool disk_in_order() const { return now_ > trouble_until_ && !disk_is_full_; }
+  void note_faults();
+  /// Whether neither a fault that the disk met nor its end of room can still be felt.
+  [[nodiscard]] bool disk_in_order();
 
   void start();
   void start_failed(Property property, const std::string& what, bool damaged);
@@ -181,7 +183,6 @@ class World final : public Kernel {
   std::optional<int> dies_after_takes_;
   bool dying_ = false;
   int failed_starts_ = 0;
-  int failed_in_order_ = 0;  // of them, with the disk in order
   LogPosition promised_end_{};       // durable at the last death
   std::optional<LogPosition> written_end_;  // appended at the last death
   bool crash_pending_check_ = false;
@@ -199,7 +200,9 @@ class World final : public Kernel {
   int issued_ = 0;
   bool faults_on_ = false;
   bool clock_was_set_back_ = false;
+  static constexpr Micros kTriesAgainWithin = 3 * kSecond;  // the broker, after the disk refused something
   Micros trouble_until_ = -1;        // until then a refusal is excused
+  std::uint64_t faults_met_ = 0;     // that trouble_until_ knows of
   bool disk_is_full_ = false;
   bool refused_full_ = false;        // since the start of this process
   bool refused_error_ = false;

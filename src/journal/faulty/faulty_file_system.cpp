@@ -151,6 +151,11 @@ std::uint64_t FaultyFileSystem::steps() const {
   return steps_;
 }
 
+std::uint64_t FaultyFileSystem::faults_met() const {
+  const std::scoped_lock lock(mutex_);
+  return faults_met_;
+}
+
 bool FaultyFileSystem::power_is_off() const {
   const std::scoped_lock lock(mutex_);
   return power_is_off_;
@@ -162,6 +167,7 @@ std::optional<Fault> FaultyFileSystem::next_step() {
   if (const auto found = faults_.find(step); found != faults_.end()) fault = found->second;
   if (!fault && faults_from_ && step >= faults_from_->first) fault = faults_from_->second;
   if (fault == Fault::PowerCut && !power_is_off_) power_is_off_ = power_just_went_ = true;
+  if (fault && fault != Fault::PowerCut) ++faults_met_;
   return fault;
 }
 

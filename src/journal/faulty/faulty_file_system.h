@@ -59,6 +59,8 @@ class FaultyFileSystem final : public FileSystem {
 
   /// Operations so far, those on files included.
   [[nodiscard]] std::uint64_t steps() const;
+  /// Operations that met a fault, power cuts not counted.
+  [[nodiscard]] std::uint64_t faults_met() const;
   [[nodiscard]] bool power_is_off() const;
   /// What reads see; empty if there is no such file.
   [[nodiscard]] std::string contents(const std::string& name) const;
@@ -106,6 +108,7 @@ class FaultyFileSystem final : public FileSystem {
   std::map<std::uint64_t, Fault> faults_;
   std::optional<std::pair<std::uint64_t, Fault>> faults_from_;
   std::uint64_t steps_ = 0;
+  std::uint64_t faults_met_ = 0;
   std::uint64_t capacity_ = ~std::uint64_t{0};
   std::uint64_t power_cycle_ = 0;  // a file that was opened in an earlier one is dead
   bool power_is_off_ = false;
