@@ -65,7 +65,7 @@ struct BrokerOptions {
   /// With run_aside: called between two slices, outside the lock, instead of a rest. An exception from it leaves the job for good; then
   /// the broker can only be destroyed.
   std::function<void()> between_slices;
-  std::size_t snapshot_slice = 512;             ///< what a slice of a snapshot does, in the engine's measure: some 30 microseconds
+  std::size_t snapshot_slice = 2048;            ///< what a slice of a snapshot does, in the engine's measure: some 30 microseconds
 };
 
 /// What keeping the log small has cost since the start.

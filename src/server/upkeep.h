@@ -37,9 +37,12 @@ struct UpkeepStep {
   friend bool operator==(const UpkeepStep&, const UpkeepStep&) = default;
 };
 
-/// How much log is written between two snapshots: as configured, or four times the last one's size if that is more.
+/// With messages of 1 KB a snapshot takes a 60th part of their log: each message then pays for seven or eight entries of a snapshot, some
+/// 30 ns each. Half as much would cost a send twice as much of that, and twice as much would double what recovery replays.
+constexpr std::uint64_t kLogPerSnapshotByte = 8;
+/// How much log is written between two snapshots: as configured, or eight times the last one's size if that is more.
 inline std::uint64_t log_between_snapshots(std::uint64_t configured, std::uint64_t last_snapshot_bytes) {
-  return std::max(configured, 4 * last_snapshot_bytes);
+  return std::max(configured, kLogPerSnapshotByte * last_snapshot_bytes);
 }
 
 /// For a log that has just been trimmed as far as it could be.

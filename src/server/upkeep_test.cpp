@@ -23,8 +23,8 @@ LogShape of_segments(std::uint64_t older) {
 
 TEST(Upkeep, ALargeSnapshotIsMadeLessOften) {
   EXPECT_EQ(log_between_snapshots(256 << 20, 0), 256u << 20);
-  EXPECT_EQ(log_between_snapshots(256 << 20, 64 << 20), 256u << 20);
-  EXPECT_EQ(log_between_snapshots(256 << 20, 65 << 20), 260u << 20);
+  EXPECT_EQ(log_between_snapshots(256 << 20, 32 << 20), 256u << 20);
+  EXPECT_EQ(log_between_snapshots(256 << 20, 33 << 20), 264u << 20);
 }
 
 TEST(Upkeep, AYoungLogNeedsNothing) { EXPECT_EQ(decide_upkeep(of_segments(0)), UpkeepStep{}); }

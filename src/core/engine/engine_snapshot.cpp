@@ -257,7 +257,8 @@ std::size_t EngineCore::save_messages(std::size_t budget, const Write& write) {
   EntriesWriter& section = saving_->section;
   section.begin(number);
   const std::size_t most = std::clamp<std::size_t>(budget, 1, kEntriesPerSection);
-  const bool more = messages.queue->save(most, [&](const queue::Entry& entry, std::uint64_t rank, std::string_view group) {
+  const auto prepare = [&](const queue::Entry& entry) { payloads_.prefetch(entry.payload); };
+  const bool more = messages.queue->save(most, prepare, [&](const queue::Entry& entry, std::uint64_t rank, std::string_view group) {
     const std::uint32_t payload = entry.payload;
     section.add(entry, rank, group, {payloads_.position(payload), payloads_.bytes(payload), payloads_.shared(payload), payload});
   });

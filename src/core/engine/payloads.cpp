@@ -104,7 +104,10 @@ std::uint64_t PayloadStore::resident_limit() const {
 void PayloadStore::make_resident(std::uint32_t index, std::string_view content) {
   const std::uint64_t limit = resident_limit();
   if (content.size() > limit) return;
-  while (resident_bytes_ + content.size() > limit) evict(oldest_);
+  while (resident_bytes_ + content.size() > limit) {
+    evict(oldest_);
+    prefetch_oldest();
+  }
   void* memory = ::operator new(sizeof(Resident) + content.size());
   auto* resident = new (memory) Resident{newest_, nullptr, index, static_cast<std::uint32_t>(content.size())};
   std::memcpy(resident->data(), content.data(), content.size());
@@ -120,6 +123,17 @@ void PayloadStore::evict(Resident* resident) {
   resident_bytes_ -= resident->bytes;
   payloads_[resident->payload].resident = nullptr;
   condemned_.push_back(resident);
+}
+
+// What the next eviction will look at, and the one after it first: all that was last seen when it arrived. The allocator looks at what
+// lies right before and behind what is freed.
+void PayloadStore::prefetch_oldest() const {
+  if (oldest_ == nullptr) return;
+  const auto* begin = reinterpret_cast<const char*>(oldest_);
+  fanfare::prefetch(begin - 1);
+  fanfare::prefetch(begin + sizeof(Resident) + oldest_->bytes + sizeof(void*));
+  fanfare::prefetch(oldest_->next);
+  payloads_.prefetch(oldest_->payload);
 }
 
 void PayloadStore::count(LogPosition position, std::uint32_t bytes, bool added) {

@@ -99,6 +99,7 @@ class PayloadStore {
   [[nodiscard]] std::uint64_t resident_limit() const;
   void make_resident(std::uint32_t payload, std::string_view content);
   void evict(Resident* resident);
+  void prefetch_oldest() const;
   void count(LogPosition position, std::uint32_t bytes, bool added);
 
   // In small chunks, which find room between contents of a kilobyte that stay.

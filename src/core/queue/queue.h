@@ -17,6 +17,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -191,9 +192,10 @@ class Queue {
   /// From now on save() gives the entries as they are now, until end_saving(). O(1).
   void begin_saving();
   /// Calls visit(entry, rank, group) for up to `budget` of them, in the order of the sequence numbers, from where the call before
-  /// stopped; rank and group are for restore(). Returns whether there may be more.
-  template <class Visit>
-  bool save(std::size_t budget, Visit&& visit);
+  /// stopped; rank and group are for restore(). Returns whether there may be more. Before that, prepare(entry) for some entries at once,
+  /// so that what visit() looks at of each can be on its way into the processor's cache.
+  template <class Prepare, class Visit>
+  bool save(std::size_t budget, Prepare&& prepare, Visit&& visit);
   void end_saving() { saving_.reset(); }
   /// Instead, before save() has given out everything: nothing is kept any more, and up to `budget` entries that were kept are forgotten.
   /// Returns whether there are more, for another call.
@@ -281,8 +283,8 @@ class Queue {
   std::uint32_t drained_ = 0;       // drain() has emptied the slots before this one
 };
 
-template <class Visit>
-bool Queue::save(std::size_t budget, Visit&& visit) {
+template <class Prepare, class Visit>
+bool Queue::save(std::size_t budget, Prepare&& prepare, Visit&& visit) {
   if (saving_ == nullptr) return false;
   Saving& saving = *saving_;
   const auto give_kept = [&] {
@@ -292,8 +294,7 @@ bool Queue::save(std::size_t budget, Visit&& visit) {
     saving.kept.erase(first);
     --budget;
   };
-  index_.for_each(saving.from, [&](std::uint32_t slot) {
-    const Entry& entry = entries_[slot];
+  const auto give = [&](const Entry& entry) {
     if (entry.sequence >= saving.below) return false;
     while (budget > 0 && !saving.kept.empty() && saving.kept.begin()->first < entry.sequence.value) give_kept();
     if (budget == 0) return false;
@@ -305,6 +306,14 @@ bool Queue::save(std::size_t budget, Visit&& visit) {
     saving.from = {entry.sequence.value + 1};
     --budget;
     return true;
+  };
+  index_.for_each_block(saving.from, [&](std::span<const std::uint32_t> slots, std::span<const std::uint32_t> next) {
+    if (slots.size() > budget) slots = slots.first(budget);
+    for (const std::uint32_t slot : next) entries_.prefetch(slot);
+    for (const std::uint32_t slot : slots) prepare(entries_[slot]);
+    for (const std::uint32_t slot : slots)
+      if (!give(entries_[slot])) return false;
+    return budget > 0;
   });
   while (budget > 0 && !saving.kept.empty()) give_kept();
   return budget == 0;

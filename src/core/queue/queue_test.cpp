@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <set>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -299,6 +300,8 @@ TEST(Queue, ReceiptsGoOnWhereTheMovedMessageStood) {
   EXPECT_EQ(q.queue.next_sequence().value, 6u);
 }
 
+constexpr auto kNoPreparation = [](const Entry&) {};
+
 TEST(Queue, IsSavedAsItWasWhateverHappensBetweenTheSlices) {
   QueueFixture q;
   for (int i = 0; i < 6; ++i) q.send(at(0s));
@@ -306,19 +309,42 @@ TEST(Queue, IsSavedAsItWasWhateverHappensBetweenTheSlices) {
   q.queue.begin_saving();
   std::vector<std::pair<std::uint64_t, EntryState>> saved;
   const auto visit = [&](const Entry& entry, std::uint64_t, std::string_view) { saved.emplace_back(entry.sequence.value, entry.state); };
-  EXPECT_TRUE(q.queue.save(2, visit));
+  EXPECT_TRUE(q.queue.save(2, kNoPreparation, visit));
   q.send(at(1s));                                  // later: no part of it
   EXPECT_EQ(q.receive(at(1s)), 2u);                // given out already
   EXPECT_EQ(q.receive(at(1s)), 3u);                // not yet
   EXPECT_TRUE(q.remove(q.handle(3), at(2s)));
   EXPECT_EQ(q.receive(at(2s)), 4u);
   q.pass(at(20s));                                 // the lease of 1 ends
-  EXPECT_FALSE(q.queue.save(100, visit));
+  EXPECT_FALSE(q.queue.save(100, kNoPreparation, visit));
   using enum EntryState;
   EXPECT_EQ(saved, (std::vector<std::pair<std::uint64_t, EntryState>>{{1, Leased}, {2, Ready}, {3, Ready}, {4, Ready}, {5, Ready}, {6, Ready}}));
   q.queue.end_saving();
-  EXPECT_FALSE(q.queue.save(100, visit));
+  EXPECT_FALSE(q.queue.save(100, kNoPreparation, visit));
   EXPECT_EQ(saved.size(), 6u);
+}
+
+TEST(Queue, IsSavedWholeAcrossGapsInSlicesOfAnySize) {
+  for (const std::size_t slice : {1u, 7u, 64u, 65u, 1000u}) {
+    QueueFixture q;
+    for (int i = 0; i < 500; ++i) q.send(at(0s));
+    std::vector<std::uint64_t> here;
+    for (std::uint64_t n = 1; n <= 500; ++n) {
+      // Single ones, a block and a half, and all at the end.
+      if (n % 3 == 0 || (n >= 100 && n < 200) || n > 450) q.queue.apply(Removed{{n}});
+      else here.push_back(n);
+    }
+    q.queue.begin_saving();
+    std::vector<std::uint64_t> saved;
+    std::set<std::uint64_t> prepared;
+    const auto prepare = [&](const Entry& entry) { prepared.insert(entry.sequence.value); };
+    const auto visit = [&](const Entry& entry, std::uint64_t, std::string_view) {
+      EXPECT_TRUE(prepared.contains(entry.sequence.value)) << entry.sequence.value;
+      saved.push_back(entry.sequence.value);
+    };
+    while (q.queue.save(slice, prepare, visit)) {}
+    EXPECT_EQ(saved, here) << "slices of " << slice;
+  }
 }
 
 TEST(Queue, AnAbandonedSavingForgetsWhatItKeptInSlices) {
@@ -330,7 +356,7 @@ TEST(Queue, AnAbandonedSavingForgetsWhatItKeptInSlices) {
   q.receive(at(1s));  // is not kept any more
   const auto visit = [](const Entry& entry, std::uint64_t, std::string_view) { ADD_FAILURE() << entry.sequence.value; };
   EXPECT_FALSE(q.queue.abandon_saving(2));
-  EXPECT_FALSE(q.queue.save(100, visit));
+  EXPECT_FALSE(q.queue.save(100, kNoPreparation, visit));
   EXPECT_FALSE(q.queue.abandon_saving(2)) << "there is nothing to abandon";
 }
 

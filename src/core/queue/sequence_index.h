@@ -13,9 +13,11 @@
 #include <cstdint>
 #include <deque>
 #include <memory>
+#include <span>
 #include <utility>
 
 #include "base/assert.h"
+#include "base/prefetch.h"
 #include "core/queue/names.h"
 
 namespace fanfare::queue {
@@ -85,8 +87,38 @@ class SequenceIndex {
     }
   }
 
+  /// Calls visit(slots, next) with the slots of a block, in the order of the numbers, from `from` on, until it returns false; `next` are
+  /// those of the next call, so that what they stand for can be on its way into the processor's cache.
+  template <class Visit>
+  void for_each_block(SequenceNumber from, Visit&& visit) const {
+    const std::uint64_t first = from.value / kPerBlock;
+    auto place = at_or_behind(first, places_.end());
+    struct Slots {
+      std::array<std::uint32_t, kPerBlock> slots;
+      std::size_t count = 0;
+      [[nodiscard]] std::span<const std::uint32_t> span() const { return {slots.data(), count}; }
+    };
+    const auto take = [&](Slots& into) {
+      for (into.count = 0; into.count == 0 && place != places_.end(); ++place) {
+        if (places_.end() - place > kBlocksAhead) prefetch_block(place[kBlocksAhead].block.get());
+        if (place->block == nullptr) continue;
+        std::uint64_t used = place->block->used;
+        if (place->number == first) used &= ~std::uint64_t{0} << (from.value % kPerBlock);
+        for (; used != 0; used &= used - 1)
+          into.slots[into.count++] = place->block->slots[static_cast<std::size_t>(std::countr_zero(used))];
+      }
+    };
+    std::array<Slots, 2> two;
+    take(two[0]);
+    for (std::size_t now = 0; two[now].count > 0; now = 1 - now) {
+      take(two[1 - now]);
+      if (!visit(two[now].span(), two[1 - now].span())) return;
+    }
+  }
+
  private:
   static constexpr std::uint64_t kPerBlock = 64;
+  static constexpr std::ptrdiff_t kBlocksAhead = 3;
   struct Block {
     std::uint64_t used = 0;
     std::array<std::uint32_t, kPerBlock> slots;
@@ -97,6 +129,9 @@ class SequenceIndex {
   };
   using Places = std::deque<Place>;
 
+  static void prefetch_block(const Block* block) {
+    for (std::size_t at = 0; at < sizeof(Block); at += 64) fanfare::prefetch(reinterpret_cast<const char*>(block) + at);
+  }
   [[nodiscard]] Places::const_iterator at_or_behind(std::uint64_t number, Places::const_iterator end) const {
     return std::lower_bound(places_.begin(), end, number, [](const Place& place, std::uint64_t n) { return place.number < n; });
   }

@@ -4,6 +4,7 @@
 
 #include <array>
 #include <chrono>
+#include <cstring>
 #include <thread>
 #include <utility>
 
@@ -120,31 +121,42 @@ Result<Success, SnapshotFault> write_snapshot_file(FileSystem& files, const std:
   if (const auto emptied = file.truncate(0); !emptied) return io(emptied.error(), 0);
 
   const std::uint32_t seed = header.seed();
-  std::string out = header.encode();
-  std::uint64_t offset = 0;
-  std::uint64_t synced = 0;
+  const std::string encoded = header.encode();
   std::uint64_t index = 0;
   std::uint64_t content_bytes = 0;
-  std::string chunk;
-  // `out` always ends with whole chunks; `chunk` gathers the next.
+  // Whole chunks, and from `chunk` on the one that grows, behind the room for its header. In whole pages, which need no copy in the page
+  // cache: that costs more than all the rest.
+  const PageMemory memory(kSyncEveryBytes + kChunkHeaderBytes + kSnapshotChunkBytesMax + kFooterBytes + kPageBytes);
+  char* const out = memory.data();
+  std::memcpy(out, encoded.data(), encoded.size());
+  std::size_t chunk = encoded.size();
+  std::size_t used = chunk + kChunkHeaderBytes;
+  std::uint64_t offset = 0;  // of `out` in the file
+  const auto chunk_bytes = [&] { return used - chunk - kChunkHeaderBytes; };
   const auto finish_chunk = [&] {
-    append_le(out, static_cast<std::uint32_t>(chunk.size()));
-    append_le(out, chunk_sum(seed, index, chunk));
-    out.append(chunk);
-    content_bytes += chunk.size();
+    const std::string_view bytes(out + chunk + kChunkHeaderBytes, chunk_bytes());
+    std::string head;
+    append_le(head, static_cast<std::uint32_t>(bytes.size()));
+    append_le(head, chunk_sum(seed, index, bytes));
+    std::memcpy(out + chunk, head.data(), kChunkHeaderBytes);
+    content_bytes += bytes.size();
     ++index;
-    chunk.clear();
+    chunk = used;
+    used += kChunkHeaderBytes;
   };
-  const auto flush = [&]() -> Result<Success, SnapshotFault> {
-    if (const auto written = write_all(file, out, offset, Sync::No); !written) return io(written.error(), offset);
-    offset += out.size();
-    out.clear();
-    if (offset - synced >= kSyncEveryBytes) {
-      const auto started = std::chrono::steady_clock::now();
-      if (const auto done = file.sync(); !done) return io(done.error(), offset);
-      synced = offset;
-      std::this_thread::sleep_for((std::chrono::steady_clock::now() - started) * kRestFactor);
-    }
+  const auto write_pages = [&]() -> Result<Success, SnapshotFault> {
+    const std::size_t whole = chunk / kPageBytes * kPageBytes;
+    if (const auto written = write_all_pages(file, {out, whole}, offset, Sync::No); !written) return io(written.error(), offset);
+    offset += whole;
+    chunk -= whole;
+    used -= whole;
+    std::memmove(out, out + whole, used);
+    return Success{};
+  };
+  const auto sync_and_rest = [&]() -> Result<Success, SnapshotFault> {
+    const auto started = std::chrono::steady_clock::now();
+    if (const auto done = file.sync(); !done) return io(done.error(), offset);
+    std::this_thread::sleep_for((std::chrono::steady_clock::now() - started) * kRestFactor);
     return Success{};
   };
 
@@ -153,17 +165,24 @@ Result<Success, SnapshotFault> write_snapshot_file(FileSystem& files, const std:
     if (!piece) return SnapshotFault{SnapshotFault::Kind::Abandoned, offset, {}, {}};
     if (piece->empty()) break;
     while (!piece->empty()) {
-      const std::size_t part = std::min<std::size_t>(piece->size(), kSnapshotChunkBytesMax - chunk.size());
-      chunk.append(piece->substr(0, part));
+      const std::size_t part = std::min<std::size_t>(piece->size(), kSnapshotChunkBytesMax - chunk_bytes());
+      std::memcpy(out + used, piece->data(), part);
+      used += part;
       piece->remove_prefix(part);
-      if (chunk.size() < kSnapshotChunkBytesMax) continue;
+      if (chunk_bytes() < kSnapshotChunkBytesMax) continue;
       finish_chunk();
-      if (const auto flushed = flush(); !flushed) return flushed.error();
+      if (chunk < kSyncEveryBytes) continue;
+      if (const auto written = write_pages(); !written) return written.error();
+      if (const auto synced = sync_and_rest(); !synced) return synced.error();
     }
   }
-  if (!chunk.empty()) finish_chunk();
-  out.append(encode_footer(seed, index, content_bytes));
-  if (const auto flushed = flush(); !flushed) return flushed.error();
+  if (chunk_bytes() > 0) finish_chunk();
+  const std::string footer = encode_footer(seed, index, content_bytes);
+  std::memcpy(out + chunk, footer.data(), footer.size());
+  chunk += footer.size();
+  used = chunk;
+  if (const auto written = write_pages(); !written) return written.error();
+  if (const auto written = write_all(file, {out, used}, offset, Sync::No); !written) return io(written.error(), offset);
   if (const auto done = file.sync(); !done) return io(done.error(), offset);
   return Success{};
 }
