@@ -241,9 +241,14 @@ void Oracle::check_error(const Call& call, const Answer& answer, const Moment& m
   });
   if (call.action == Action::Change && !maybe_done)
     if (Delivery* delivery = delivery_of(call, 0)) std::tie(delivery->until, delivery->before_change) = call.leases[0];
-  // What it took is given back; and that may be lost by a crash.
-  if (call.action == Action::Receive && maybe_done)
-    lost_receives_.push_back({call.queue, call.waited ? moment.turn : call.handled_turn, false, lease_may_be_over(call, call.handled_at, moment), crashes_, moment.turn});
+  // What it took is given back; and that may be lost by a crash. Without a lease another receive of this turn may have had it
+  // before that.
+  if (call.action == Action::Receive && maybe_done) {
+    const bool contested = std::any_of(open_receives_.begin(), open_receives_.end(),
+                                       [&](const CallPtr& one) { return one.get() != &call && one->queue == call.queue; });
+    const bool late = contested && lease_may_be_over(call, call.waited ? moment.now : call.handled_at, moment);
+    lost_receives_.push_back({call.queue, call.waited ? moment.turn : call.handled_turn, false, late, crashes_, moment.turn});
+  }
   if ((call.action == Action::Purge || call.action == Action::DeleteQueue) && !maybe_done)
     for (const int index : queue->instances) std::erase(instances_[static_cast<std::size_t>(index)].dedup_cleared_by, call.id);
   if (call.action == Action::StartMove && !maybe_done)
@@ -540,7 +545,9 @@ void Oracle::check_empty(const Call& call, const Moment& moment) const {
       const bool group_is_free = std::none_of(queues_[queue].instances.begin(), queues_[queue].instances.end(), [&](int other) {
         const Instance& one = instances_[static_cast<std::size_t>(other)];
         return other != index && one.entry.group == instance.entry.group && !one.never &&
-               (one.gone == Gone::No || one.gone_turn >= turn) && !surely_visible(one, turn, call.handled_at);
+               (one.gone == Gone::No || one.gone_turn >= turn) &&
+               // One that this very turn handed out without a lease stands before it until time moves.
+               (!surely_visible(one, turn, call.handled_at) || (!one.deliveries.empty() && one.deliveries.back().turn >= turn));
       });
       if (!group_is_free) continue;
     }
@@ -620,6 +627,7 @@ void Oracle::deliver(Call& call, const ReceivedMessage& message, const Moment& m
   if (by_task) {
     note(Property::MovedByTask);
     // Its handles of before name nothing any more.
+    instance.left.push_back({reach(instance), moment.turn});
     for (const Delivery& delivery : instance.deliveries) by_handle_[delivery.handle] = {index, kOfAnotherLife};
     instance.deliveries.clear();
     instance.queue = call.queue;
@@ -653,6 +661,7 @@ void Oracle::deliver(Call& call, const ReceivedMessage& message, const Moment& m
     require(Property::DeadLetterRule, message.dead_letter_source == queue_arn(source.name),
             [&] { return fmt::format("DeadLetterQueueSourceArn '{}' of {}", message.dead_letter_source, describe(index)); });
     note(Property::DeadLettered);
+    instance.left.push_back({reach(instance), moment.turn});
     if (!instance.deliveries.empty() && instance.starts < starts_) note(Property::DeadLetterAfterCrash);
     instance.source = instance.queue;
     instance.queue = call.queue;
@@ -774,7 +783,8 @@ void Oracle::answered_delete(Call& call, const Answer& answer, const Moment& mom
       if (!open->finished && open->stalled && open->queue == call.queue) last = false;
     if (instance.deliveries.back().turn >= call.handled_turn && static_cast<std::size_t>(number) + 1 < instance.deliveries.size()) last = false;
     if (instance.gone != Gone::No) continue;
-    if (last && delivery.lost && (!instance.sure || instance.latest > delivery.at)) last = false;
+    // A crash may have taken the message with the receive, and a later send made it anew. By turns: the clock may run back then.
+    if (last && delivery.lost && (!instance.sure || instance.last_turn > delivery.turn)) last = false;
     if (last) {
       if (delivery.until < call.handled_at) note(Property::LateDelete);
       instance.gone = Gone::Deleted;

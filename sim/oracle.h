@@ -162,6 +162,11 @@ class Oracle {
     std::vector<Delivery> deliveries;
     bool moved = false;
     int source = -1;                  // queue that it was moved away from
+    struct Left {
+      std::uint32_t places;           // queues where it may have been before, as bits
+      std::uint64_t turn;             // in which it was seen in another one
+    };
+    std::vector<Left> left;
     int pending_deletes = 0;
     bool maybe_gone = false;
     Gone gone = Gone::No;
@@ -240,7 +245,7 @@ class Oracle {
     int queue;
     std::uint64_t turn;
     bool crash;             // else given back
-    bool late;              // given back when its lease may have been over: then it stays counted
+    bool late;              // given back when its lease may have been over: it stays counted if somebody has received it since
     std::uint64_t crashes;  // when it ended
     std::uint64_t end_turn;
   };
@@ -279,7 +284,7 @@ class Oracle {
     Moment moment;
   };
   void check_empty(const Call& call, const Moment& moment) const;
-  /// Whether what a receive took at `began` may have been visible again by now: giving it back then leaves it counted.
+  /// Whether what a receive took at `began` may have been visible again by now: if somebody has received it since, it stays counted.
   [[nodiscard]] bool lease_may_be_over(const Call& call, Timestamp began, const Moment& moment) const;
   [[nodiscard]] bool counts(const LostReceive& lost) const { return lost.crash || lost.late || lost.crashes < crashes_; }
   void check_error(const Call& call, const Answer& answer, const Moment& moment);

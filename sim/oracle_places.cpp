@@ -337,7 +337,10 @@ void Oracle::answered_attributes(const Call& call, const Answer& answer) {
   for (const int index : queues_[static_cast<std::size_t>(call.queue)].instances) {
     const Instance& instance = instances_[static_cast<std::size_t>(index)];
     if (instance.never) continue;
-    const std::uint32_t places = reach(instance);
+    std::uint32_t places = reach(instance);
+    // An answer that stood still speaks of an earlier turn, when what was seen elsewhere since may not have been moved yet.
+    for (const Instance::Left& left : instance.left)
+      if (left.turn >= call.handled_turn) places |= left.places;
     const bool moved = places != bit(instance.queue);
     if ((places & bit(call.queue)) == 0) continue;
     if (instance.gone == Gone::No || instance.gone_turn >= call.handled_turn) {

@@ -272,7 +272,7 @@ void EngineCore::run(const ReceiveUndelivered& undelivered) {
     QueueState* queue = queue_by_number(handle.queue.number);
     if (queue == nullptr || queue->deleted) continue;
     bring_up_to_date(*queue);
-    if (!queue->messages.is_leased(handle)) continue;
+    if (!queue->messages.may_give_back(handle)) continue;
     event.queue = queue->id.number;
     event.sequences.assign(1, handle.message.value);
     record(event);

@@ -210,6 +210,35 @@ TEST(Engine, AQueueKnowsOnlyHandlesOfItsOwnLife) {
   e.input(ReceiveUndelivered{{&got[0].message.handle, 1}});
 }
 
+// A journal that cannot be written refuses receives; who asks without a lease must not bring what nobody got nearer to its
+// dead-letter queue.
+TEST(Engine, WhatIsGivenBackWhenItsLeaseIsOverIsNotCounted) {
+  EngineFixture e;
+  e.create_queue("dead");
+  queue::AttributeChanges redrive;
+  redrive.redrive_policy.emplace();
+  redrive.redrive_policy->value = queue::RedrivePolicy{QueueKey{queue_key("dead")}, 2};
+  e.create_queue("q", redrive);
+  e.send("q", "hello");
+  for (const std::int64_t visibility : {0, 0, 5}) {
+    const auto got = e.receive("q", 1, visibility);
+    ASSERT_EQ(got.size(), 1u);
+    EXPECT_EQ(got[0].message.receive_count, 1u);
+    e.pass(seconds{visibility});
+    e.input(ReceiveUndelivered{{&got[0].message.handle, 1}});
+    e.input(ReceiveUndelivered{{&got[0].message.handle, 1}});  // a second time changes nothing
+  }
+  const auto first = e.receive("q", 1, 0);
+  ASSERT_EQ(first.size(), 1u);
+  EXPECT_EQ(first[0].message.receive_count, 1u);
+  const auto second = e.receive("q", 1, 0);
+  ASSERT_EQ(second.size(), 1u);
+  EXPECT_EQ(second[0].message.receive_count, 2u);
+  e.input(ReceiveUndelivered{{&first[0].message.handle, 1}});  // received since: it stays counted
+  EXPECT_TRUE(e.receive("q").empty());
+  EXPECT_EQ(e.counts("dead").visible, 1u);
+}
+
 TEST(Engine, PurgedAndDeletedMessagesAreFreedInSlices) {
   EngineFixture e;
   e.create_queue("q");

@@ -24,6 +24,7 @@ struct ModelMessage {
   std::uint32_t count = 0;
   std::size_t delivery = 0;  ///< the last one; 0: none here
   bool came = false;         ///< its delay has ended, whatever the delay is later
+  bool given_back = false;   ///< the last delivery was, and is not counted any more
 };
 
 struct ModelQueue {
@@ -69,6 +70,7 @@ struct ModelQueue {
       next->leased_until = now + visibility;
       ++next->count;
       next->delivery = ++deliveries;
+      next->given_back = false;
       taken.push_back(next->body);
     }
     return taken;
@@ -191,7 +193,7 @@ class FifoPlayer {
     RC_ASSERT(*sent.sequence_number > last_);
     last_ = *sent.sequence_number;
     accepted_.insert_or_assign(id, std::pair{engine_.now, sent});
-    models_["q.fifo"].messages.push_back({body, group, engine_.now, {}, 0, 0, models_["q.fifo"].delay.count() == 0});
+    models_["q.fifo"].messages.push_back({body, group, engine_.now, {}, 0, 0, models_["q.fifo"].delay.count() == 0, false});
   }
 
   void receive(const std::string& name) {
@@ -237,10 +239,12 @@ class FifoPlayer {
     if (handed_.empty()) return;
     const Handed& handed = handed_[rng_.below(handed_.size())];
     engine_.input(ReceiveUndelivered{{&handed.handle, 1}});
-    ModelMessage* held = models_[handed.queue].held(handed.delivery, engine_.now);
-    if (held == nullptr) return;
-    held->leased_until = {};
-    --held->count;
+    for (ModelMessage& last : models_[handed.queue].messages) {
+      if (last.delivery != handed.delivery || last.given_back) continue;
+      last.leased_until = {};
+      last.given_back = true;
+      --last.count;
+    }
   }
 
   EngineFixture engine_;

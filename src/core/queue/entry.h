@@ -19,13 +19,15 @@ enum class EntryState : std::uint8_t {
 /// One message of one queue. Small, because there is one for each queue that a publication reaches; the content lies in
 /// the payload that the entry names. Times are milliseconds since `sent_at`, which 32 bits hold for 49 days.
 struct Entry {
+  static constexpr std::uint32_t kGivenBack = 0xffff'ffff;
+
   MessageId id;
   SequenceNumber sequence;
   Timestamp sent_at{};                    ///< counts for retention; kept when the message is dead-lettered
   std::uint32_t payload = 0;              ///< the engine's index
   std::uint32_t hidden_until_ms = 0;      ///< end of the lease or the delay
   std::uint32_t first_received_ms = 0;    ///< one more than the time; 0: never received
-  std::uint32_t received_ms = 0;          ///< start of the last lease
+  std::uint32_t received_ms = 0;          ///< start of the last lease; kGivenBack: it was given back
   std::uint32_t receipt = 0;              ///< number of the last delivery; 0: none
   std::uint32_t receive_epoch = 0;        ///< epoch of the last delivery
   std::uint16_t undelivered = 0;          ///< deliveries that did not reach the caller and do not count

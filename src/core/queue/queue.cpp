@@ -113,6 +113,11 @@ bool Queue::is_leased(const ReceiptHandle& handle) const {
   return entry != nullptr && entry->state == EntryState::Leased && compare_delivery(handle, *entry) == 0;
 }
 
+bool Queue::may_give_back(const ReceiptHandle& handle) const {
+  const Entry* entry = find(handle.message);
+  return entry != nullptr && entry->received_ms != Entry::kGivenBack && compare_delivery(handle, *entry) == 0;
+}
+
 Result<VisibilityChanged, VisibilityError> Queue::decide_change(const ReceiptHandle& handle, VisibilityTimeout timeout,
                                                                 Timestamp now) const {
   const Entry* entry = find(handle.message);
@@ -181,6 +186,7 @@ void Queue::apply(const Undelivered& event) {
   FANFARE_ASSERT(slot != SequenceIndex::kNone);
   Entry& entry = entries_[slot];
   leave_state(slot);
+  entry.received_ms = Entry::kGivenBack;
   if (entry.undelivered < entry.receipt && entry.undelivered < 0xffff) ++entry.undelivered;
   if (entry.receive_count() == 0) entry.first_received_ms = 0;
   make_visible(slot);

@@ -72,7 +72,7 @@ struct VisibilityChanged {
   Timestamp at{};
   Timestamp until{};
 };
-/// A leased message's delivery did not reach the caller: visible at once, the delivery is not counted.
+/// A message's last delivery did not reach the caller: visible at once, the delivery is not counted. Its lease may be over.
 struct Undelivered {
   SequenceNumber sequence;
 };
@@ -160,6 +160,9 @@ class Queue {
   [[nodiscard]] bool has_expired(const ReceiptHandle& handle) const;
   /// Whether the handle names the lease that runs now.
   [[nodiscard]] bool is_leased(const ReceiptHandle& handle) const;
+  /// Whether the handle names the last delivery, and that was not given back yet. Its lease may be over: what nobody has
+  /// received since was received by nobody, and must not come nearer to its dead-letter queue.
+  [[nodiscard]] bool may_give_back(const ReceiptHandle& handle) const;
 
   void apply(const Arrived& event);
   void apply(const Leased& event);

@@ -225,6 +225,24 @@ TEST(Queue, UndeliveredIsVisibleAtOnceAndNotCounted) {
   EXPECT_EQ(q.queue.find({m1})->receipt, 2u) << "handles still differ";
 }
 
+TEST(Queue, WhatIsGivenBackAfterItsLeaseIsNotCountedAndNotTwice) {
+  QueueFixture q;
+  const auto m1 = q.send(at(0s));
+  q.receive(at(0s), 5s);
+  const ReceiptHandle handle = q.handle(m1);
+  q.pass(at(5s));
+  ASSERT_FALSE(q.queue.is_leased(handle));
+  EXPECT_TRUE(q.queue.may_give_back(handle)) << "nobody has received it since";
+  q.queue.apply(Undelivered{{m1}});
+  EXPECT_EQ(q.queue.find({m1})->receive_count(), 0u);
+  EXPECT_EQ(q.queue.counts(), (Counts{1, 0, 0}));
+  EXPECT_FALSE(q.queue.may_give_back(handle)) << "counted off already";
+
+  q.receive(at(6s), 5s);
+  EXPECT_FALSE(q.queue.may_give_back(handle)) << "received again since";
+  EXPECT_TRUE(q.queue.may_give_back(q.handle(m1)));
+}
+
 TEST(Queue, RetentionRemovesInEveryState) {
   QueueFixture q;
   q.retention = *RetentionPeriod::of(60);
