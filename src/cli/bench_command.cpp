@@ -12,6 +12,7 @@
 
 #include "bench/disk.h"
 #include "bench/workload.h"
+#include "cli/ranges.h"
 
 namespace fanfare::cli {
 namespace {
@@ -191,6 +192,7 @@ void add_bench_command(CLI::App& app, std::string_view version, int& exit_code) 
       ->type_name("NAME")
       ->group("Target");
   command.add_option("--region", flags->region, "signed for (AWS_REGION, else us-east-1)")
+      ->check(region_name())
       ->type_name("NAME")
       ->group("Target");
   command
@@ -203,19 +205,20 @@ void add_bench_command(CLI::App& app, std::string_view version, int& exit_code) 
       .add_option("--pid", o.processes,
                   "processes of the server on this machine, whose CPU and memory (with children) are told")
       ->delimiter(',')
+      ->check(whole_number(1, 4'194'304))  // [proc(5) pid_max]
       ->type_name("PID,..")
       ->group("Target");
 
   command.add_option("--connections,-c", flags->connections, "open at once (64; idle: 10000)")
-      ->check(CLI::Range(1, 1'000'000))
+      ->check(whole_number(1, 1'000'000))
       ->type_name("N")
       ->group("Load");
   command.add_option("--threads,-t", o.threads, "of the generator (1)")
-      ->check(CLI::Range(1, 256))
+      ->check(whole_number(1, 256))
       ->type_name("N")
       ->group("Load");
   command.add_option("--rate", flags->rate, "open loop: requests a second over all connections")
-      ->check(CLI::PositiveNumber)
+      ->check(positive_number())
       ->type_name("N")
       ->group("Load");
   command.add_option("--duration,-d", flags->duration, "how long is measured (10s)")->type_name("TIME")->group("Load");
@@ -223,25 +226,27 @@ void add_bench_command(CLI::App& app, std::string_view version, int& exit_code) 
   command
       .add_option("--requests,-n", o.requests,
                   "end after so many requests (cycles of round-trip) instead of a duration")
+      ->check(whole_number(1, UINT64_MAX))
       ->type_name("N")
       ->group("Load");
   command.add_option("--body,-b", flags->body, "bytes of a message (400; backlog: 1024; disk: of a write, 4096)")
-      ->check(CLI::Range(1, 1'048'576))
+      ->check(whole_number(1, 1'048'576))
       ->type_name("BYTES")
       ->group("Load");
   command.add_option("--batch", flags->batch, "messages a request, 1: actions without batch (10)")
-      ->check(CLI::Range(1, 10))
+      ->check(whole_number(1, 10))
       ->type_name("N")
       ->group("Load");
   command.add_option("--messages", o.messages, "waiting or to be received, where the workload says so")
+      ->check(whole_number(1, UINT64_MAX))
       ->type_name("N")
       ->group("Load");
   command.add_option("--queues", o.queues, "where the workload says so")
-      ->check(CLI::Range(1, 10'000))
+      ->check(whole_number(1, 10'000))
       ->type_name("N")
       ->group("Load");
   command.add_option("--groups", o.groups, "message groups of FIFO queues (1000)")
-      ->check(CLI::Range(1, 1'000'000))
+      ->check(whole_number(1, 1'000'000))
       ->type_name("N")
       ->group("Load");
   command.add_flag("--fifo", o.fifo, "round-trip: over a FIFO queue")->group("Load");

@@ -9,6 +9,7 @@
 
 #include "cli/file_input.h"
 #include "cli/live_topology.h"
+#include "cli/ranges.h"
 #include "cli/topology_file.h"
 #include "policy/lint.h"
 #include "server/yaml_as_json.h"
@@ -111,8 +112,8 @@ void add_lint_command(CLI::App& app, const std::string& version, int& exit_code)
   command.add_option("--format", flags->format, "text, json or sarif")->check(CLI::IsMember({"text", "json", "sarif"}));
   command.add_flag("--json", flags->json, "the same as --format json");
   command.add_option("--resource", flags->resource, "the queue or topic that the policies belong to")->type_name("ARN");
-  command.add_option("--region", flags->region, "of a topology file and of the endpoint");
-  command.add_option("--account", flags->account, "of a topology file");
+  command.add_option("--region", flags->region, "of a topology file and of the endpoint")->check(region_name());
+  command.add_option("--account", flags->account, "of a topology file")->check(account_digits());
   command.footer(
       "Examples:\n"
       "  fanfare lint policy.json topology.yaml\n"

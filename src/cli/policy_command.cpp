@@ -10,6 +10,7 @@
 
 #include "cli/file_input.h"
 #include "cli/live_topology.h"
+#include "cli/ranges.h"
 #include "identity/directory.h"
 #include "policy/question.h"
 #include "server/identities_file.h"
@@ -264,7 +265,7 @@ void add_policy_command(CLI::App& app, int& exit_code) {
   explaining.add_option("--permissions-boundary", flags->permissions_boundary, "permissions boundary of the principal")->type_name("FILE");
   explaining.add_option("--session-policy", flags->session_policies, "policy of the session, may be given often")
       ->type_name("FILE");
-  explaining.add_option("--resource-account", flags->resource_account, "owner, if the ARN does not tell it");
+  explaining.add_option("--resource-account", flags->resource_account, "owner, if the ARN does not tell it")->check(account_digits());
   explaining.add_option("--endpoint", flags->endpoint, "where the queue's or topic's policy is read from, signed with the keys of AWS_ACCESS_KEY_ID and so on")
       ->type_name("URL");
   explaining.add_option("--identities", flags->identities, "where the principal's policies are read from")->type_name("FILE");

@@ -6,6 +6,7 @@
 #include <functional>
 #include <memory>
 
+#include "cli/ranges.h"
 #include "server/options.h"
 #include "server/server.h"
 
@@ -20,9 +21,9 @@ struct Flags {
 };
 
 template <class T>
-void add_option(CLI::App& command, const std::shared_ptr<Flags>& flags, const std::string& name, T server::ServeOptions::*member,
+CLI::Option* add_option(CLI::App& command, const std::shared_ptr<Flags>& flags, const std::string& name, T server::ServeOptions::*member,
                 const std::string& help, const std::string& type) {
-  command.add_option(name, flags->values.*member, help)->type_name(type)->default_str("")->each([flags, member](const std::string&) {
+  return command.add_option(name, flags->values.*member, help)->type_name(type)->default_str("")->each([flags, member](const std::string&) {
     flags->given.push_back([flags, member](server::ServeOptions& options) { options.*member = flags->values.*member; });
   });
 }
@@ -57,11 +58,11 @@ void add_serve_command(CLI::App& app, int& exit_code) {
   add_option(command, flags, "--durability", &ServeOptions::durability, "sync, or relaxed: answer before the disk has it", "MODE");
   add_option(command, flags, "--inbox-store", &ServeOptions::inbox_store, "sqlite", "STORE");
   add_option(command, flags, "--clock", &ServeOptions::clock, "real, or manual: it runs on, and POST /_fanfare/clock moves it forward", "MODE");
-  add_option(command, flags, "--threads", &ServeOptions::threads, "loops that serve requests (one a core)", "N");
+  add_option(command, flags, "--threads", &ServeOptions::threads, "loops that serve requests (one a core)", "N")->check(whole_number(1, 256));
   add_option(command, flags, "--loop", &ServeOptions::loop, "auto, io_uring or epoll", "KIND");
   add_option(command, flags, "--chaos", &ServeOptions::chaos,
              "faults on purpose: duplicate=5%,reorder,delay=0..2s,throttle=1%,lose-response=1%,receive-empty=3%, or none", "FAULTS");
-  add_option(command, flags, "--chaos-seed", &ServeOptions::chaos_seed, "the same seed, the same faults (1)", "N");
+  add_option(command, flags, "--chaos-seed", &ServeOptions::chaos_seed, "the same seed, the same faults (1)", "N")->check(whole_number(0, 999'999'999));
   add_option(command, flags, "--edge-files", &ServeOptions::edge_files, "serve this folder's files at the edge's /", "DIR");
   add_option(command, flags, "--smtp", &ServeOptions::smtp, "mail server for e-mail subscriptions: smtp://HOST:PORT or smtps://; without one mails are captured", "URL");
   add_option(command, flags, "--smtp-from", &ServeOptions::smtp_from, "the address that mails come from", "ADDRESS");

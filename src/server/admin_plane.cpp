@@ -107,17 +107,15 @@ void AdminPlane::on_request(net::ConnectionId id, const http::Request& request) 
   if (request.path == "/_fanfare/chaos") {
     if (options_.chaos == nullptr) return problem(id, 409, "faults happen only when the server was started with --chaos; --chaos none has none yet", headers);
     headers.push_back({"Content-Type", "application/json"});
-    if (reads) return respond(id, 200, headers, options_.chaos->json());
+    const auto answer = [&] { return options_.chaos->json(options_.queue_names ? options_.queue_names() : Chaos::QueueNames{}); };
+    if (reads) return respond(id, 200, headers, answer());
     headers.pop_back();
-    if (!needs("POST")) return;
-    const auto body = json::parse(request.body);
-    const auto faults = body ? body->find_string("faults") : std::nullopt;
-    if (!faults) return problem(id, 400, "expected {\"faults\":\"duplicate=5%\"}, with \"queue\":\"NAME\" for one queue", headers);
-    const auto plan = FaultPlan::parse(*faults);
-    if (!plan) return problem(id, 400, plan.error(), headers);
-    options_.chaos->set(body->find_string("queue"), *plan);
+    if (request.method != "PUT" && !needs("POST")) return;
+    const auto command = ChaosCommand::parse(request.body);
+    if (!command) return problem(id, 400, command.error(), headers);
+    options_.chaos->set(command->queue, command->plan);
     headers.push_back({"Content-Type", "application/json"});
-    return respond(id, 200, headers, options_.chaos->json());
+    return respond(id, 200, headers, answer());
   }
   if (request.path == "/") {
     if (!needs("GET")) return;

@@ -16,6 +16,7 @@ namespace fanfare::server {
 struct AdminOptions {
   bool movable_clock = false;    ///< --clock manual
   Chaos* chaos = nullptr;        ///< --chaos
+  std::function<Chaos::QueueNames()> queue_names;  ///< those that there are; with `chaos`
   bool development = true;       ///< pages of any loopback origin may read
   /// The port is bound to a loopback address: then a request for another host is one of a page whose name was pointed here.
   bool loopback = false;

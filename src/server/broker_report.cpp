@@ -141,6 +141,14 @@ void BrokerReport::append_metrics(std::string& out) {
   writer.sample("fanfare_broker_resident_bytes", {}, resident);
 }
 
+std::set<std::string, std::less<>> BrokerReport::queue_names() {
+  CollectedMetrics all;
+  broker_.locked([&](engine::Engine& engine, journal::Journal&) { engine.visit_metrics(all); });
+  std::set<std::string, std::less<>> names;
+  for (const CollectedMetrics::QueueRow& row : all.queues) names.insert(row.key.name.str());
+  return names;
+}
+
 std::string BrokerReport::state_json() {
   CollectedMetrics all;
   std::vector<engine::FailedDelivery> failed;

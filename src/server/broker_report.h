@@ -1,6 +1,7 @@
 // What the broker says of itself: Prometheus metrics, and the state as JSON for the console and the demo page.
 #pragma once
 
+#include <set>
 #include <string>
 #include <vector>
 
@@ -26,6 +27,9 @@ class BrokerReport {
   ///  "redriven":false}],
   ///  "long_polls":3}
   std::string state_json();
+
+  /// Of all accounts and regions.
+  std::set<std::string, std::less<>> queue_names();
 
  private:
   Broker& broker_;

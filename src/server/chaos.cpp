@@ -6,6 +6,7 @@
 #include <charconv>
 
 #include "server/metrics.h"
+#include "wire/json/value.h"
 #include "wire/json/writer.h"
 
 namespace fanfare::server {
@@ -215,7 +216,37 @@ void Chaos::set(std::optional<std::string_view> queue, const FaultPlan& plan) {
   active_ = everywhere_.any() || std::ranges::any_of(by_name_, [](const auto& one) { return one.second.any(); });
 }
 
-std::string Chaos::json() const {
+Result<ChaosCommand, std::string> ChaosCommand::parse(std::string_view body) {
+  const std::string expected = "expected {\"faults\":\"duplicate=5%\"}, with \"queue\":\"NAME\" for one queue";
+  const auto root = wire::json::parse(body);
+  if (!root) return fmt::format("{}: {}", expected, root.error().message());
+  if (root->kind() != wire::json::Kind::Object) return expected;
+  ChaosCommand command;
+  bool has_faults = false;
+  for (const wire::json::Member& member : root->members()) {
+    const auto text = member.value.as_string();
+    if (member.key != "faults" && member.key != "queue") return fmt::format("{}; there is no {}", expected, member.key);
+    if (!text) return fmt::format("{}; {} must be a string", expected, member.key);
+    if (member.key == "faults") {
+      const auto plan = FaultPlan::parse(*text);
+      if (!plan) return plan.error();
+      command.plan = *plan;
+      has_faults = true;
+      continue;
+    }
+    std::string_view name = *text;
+    if (name.ends_with(".fifo")) name.remove_suffix(5);
+    const bool fits = !name.empty() && text->size() <= 80 && std::ranges::all_of(name, [](char c) {
+      return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' || c == '_';
+    });
+    if (!fits) return fmt::format("queue: '{}' is no queue's name; expected the name alone, 1 to 80 letters, digits, hyphens and underscores", *text);
+    command.queue = std::string{*text};
+  }
+  if (!has_faults) return expected;
+  return command;
+}
+
+std::string Chaos::json(const QueueNames& existing) const {
   const std::lock_guard lock{mutex_};
   std::string text;
   wire::json::Writer out{text};
@@ -224,7 +255,15 @@ std::string Chaos::json() const {
   for (const auto& [name, plan] : by_name_) out.key(name).string(plan.str());
   out.end_object().key("injected").begin_object();
   for (std::size_t i = 0; i < kFaults; ++i) out.key(kTexts[i]).unsigned_integer(injected_[i]);
-  out.end_object().end_object();
+  out.end_object().key("warnings").begin_array();
+  for (const auto& [name, plan] : by_name_) {
+    if (!plan.any()) continue;
+    if (!existing.contains(name)) out.string(fmt::format("queues.{}: no queue of this name exists yet; its faults begin when it is made", name));
+    const auto share = [&plan = plan](Fault fault) { return plan.per_million[static_cast<std::size_t>(fault)]; };
+    if (queue::is_fifo_name(name) && (share(Fault::Reorder) > 0 || share(Fault::Delay) > 0))
+      out.string(fmt::format("queues.{}: reorder and delay do not happen to FIFO queues", name));
+  }
+  out.end_array().end_object();
   return text;
 }
 

@@ -15,6 +15,7 @@
 #include <map>
 #include <mutex>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -53,6 +54,15 @@ struct FaultPlan {
   [[nodiscard]] bool any() const;
 };
 
+/// What POST /_fanfare/chaos asks for: {"queue":"orders","faults":"duplicate=5%"}
+struct ChaosCommand {
+  FaultPlan plan;
+  std::optional<std::string> queue;  ///< nullopt: all queues that have no plan of their own
+
+  /// The error says what is accepted; a queue's name that no queue can have is refused.
+  static Result<ChaosCommand, std::string> parse(std::string_view body);
+};
+
 /// Thread-safe.
 class Chaos {
  public:
@@ -74,8 +84,11 @@ class Chaos {
   /// The plan of queues of this name in every account and region; nullopt: of all queues that have none of their own.
   void set(std::optional<std::string_view> queue, const FaultPlan& plan);
 
-  /// {"seed":7,"everywhere":"none","queues":{"orders":"duplicate=5%"},"injected":{"duplicate":3,...}}
-  [[nodiscard]] std::string json() const;
+  using QueueNames = std::set<std::string, std::less<>>;
+  /// {"seed":7,"everywhere":"none","queues":{"ordrs":"duplicate=5%"},"injected":{"duplicate":3,...},
+  ///  "warnings":["queues.ordrs: no queue of this name exists yet; its faults begin when it is made"]}
+  /// A plan may come before its queue, as a test does that starts its consumer later; `existing` are those that there are.
+  [[nodiscard]] std::string json(const QueueNames& existing) const;
   void append_metrics(std::string& out) const;
 
  private:

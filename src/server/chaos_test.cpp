@@ -141,11 +141,53 @@ TEST_F(ChaosTest, AQueuesOwnPlanStandsInForTheOneOfAll) {
   auto wild = receive("wild");
   EXPECT_FALSE(chaos.meddle(calm, messages).throttle);
   EXPECT_TRUE(chaos.meddle(wild, messages).throttle);
-  EXPECT_EQ(chaos.json(), R"({"seed":1,"everywhere":"throttle=100%","queues":{"calm":"none"},"injected":)"
-                          R"({"duplicate":0,"reorder":0,"delay":0,"throttle":1,"lose-response":0,"receive-empty":0}})");
+  EXPECT_EQ(chaos.json({"q", "calm"}), R"({"seed":1,"everywhere":"throttle=100%","queues":{"calm":"none"},"injected":)"
+                          R"({"duplicate":0,"reorder":0,"delay":0,"throttle":1,"lose-response":0,"receive-empty":0},"warnings":[]})");
   std::string metrics;
   chaos.append_metrics(metrics);
   EXPECT_NE(metrics.find(R"(fanfare_chaos_faults_total{fault="throttle"} 1)"), std::string::npos) << metrics;
+}
+
+TEST_F(ChaosTest, APlanForAQueueThatIsNotThereIsTakenWithAWarning) {
+  Chaos chaos{plan_of("none"), 1, log};
+  chaos.set("ordrs", plan_of("throttle=100%"));
+  chaos.set("gone", plan_of("none"));
+  chaos.set("f.fifo", plan_of("reorder"));
+  const std::string warned = chaos.json({"orders", "f.fifo"});
+  EXPECT_NE(warned.find(R"("warnings":["queues.f.fifo: reorder and delay do not happen to FIFO queues",)"
+                        R"("queues.ordrs: no queue of this name exists yet; its faults begin when it is made"]})"),
+            std::string::npos) << warned;
+  EXPECT_NE(chaos.json({"ordrs", "f.fifo"}).find(R"("warnings":["queues.f.fifo: reorder and delay do not happen to FIFO queues"])"), std::string::npos);
+  auto later = receive("ordrs");
+  EXPECT_TRUE(chaos.meddle(later, messages).throttle) << "made meanwhile";
+}
+
+TEST(ChaosCommand, ReadsAPlanAndRefusesWhatWouldGoElsewhereThanMeant) {
+  const auto one = ChaosCommand::parse(R"({"queue":"orders.fifo","faults":"duplicate=5%"})");
+  ASSERT_TRUE(one) << one.error();
+  EXPECT_EQ(one->queue, "orders.fifo");
+  EXPECT_EQ(one->plan.str(), "duplicate=5%");
+  const auto all = ChaosCommand::parse(R"({"faults":"none"})");
+  ASSERT_TRUE(all) << all.error();
+  EXPECT_EQ(all->queue, std::nullopt);
+  const std::pair<std::string, std::string_view> cases[] = {
+      {"", "expected {\"faults\""},
+      {"[]", "expected {\"faults\""},
+      {R"({"queue":"q"})", "expected {\"faults\""},
+      {R"({"faults":"often"})", "accepted are duplicate"},
+      {R"({"faults":1})", "faults must be a string"},
+      {R"({"faults":"none","queue":5})", "queue must be a string"},
+      {R"({"faults":"none","Queue":"q"})", "there is no Queue"},
+      {R"({"faults":"none","queue":""})", "is no queue's name"},
+      {R"({"faults":"none","queue":"http://localhost/000000000000/q"})", "'http://localhost/000000000000/q' is no queue's name; expected the name alone"},
+      {R"({"faults":"none","queue":".fifo"})", "is no queue's name"},
+      {R"({"faults":"none","queue":")" + std::string(81, 'q') + "\"}", "is no queue's name"},
+  };
+  for (const auto& [body, says] : cases) {
+    const auto refused = ChaosCommand::parse(body);
+    ASSERT_FALSE(refused) << body;
+    EXPECT_NE(refused.error().find(says), std::string::npos) << body << "\nsays " << refused.error();
+  }
 }
 
 TEST_F(ChaosTest, RequestsThatAreNotOnMessagesAreLeftAlone) {

@@ -120,6 +120,23 @@ std::string describe_state_faults(const RebuiltState& state, const std::vector<D
   return text;
 }
 
+bool is_no_journal(const journal::VerifyReport& report) {
+  return report.journal_id.empty() && report.segments.empty() && report.snapshots.empty() && report.damage.empty();
+}
+
+std::string no_journal(const std::string& folder) {
+  return fmt::format("{} holds no journal: there is neither a CONTROL file nor a segment nor a snapshot; name a data folder, or the journal's folder in it", folder);
+}
+
+/// A journal without the files that hold its records.
+std::string describe_missing_segments(const journal::VerifyReport& report, const std::string& folder) {
+  if (!report.segments.empty()) return {};
+  const std::string there = report.snapshots.empty() ? "the CONTROL file" : fmt::format("the CONTROL file and {} snapshots", report.snapshots.size());
+  if (report.damage.empty())
+    return fmt::format("no segment files (*.segment) in {}, beside {}: either nothing was ever written, or they have been taken away\n", folder, there);
+  return fmt::format("missing: all segment files (*.segment) of the log from position {} on; in {} there is {}\n", report.first.value, folder, there);
+}
+
 bool sync_folder(const fs::path& folder) {
   const int fd = ::open(folder.empty() ? "." : folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   if (fd < 0) return false;
@@ -191,8 +208,7 @@ ToolResult verify_journal_folder(const std::string& given, bool json) {
   const std::string folder = folder_of(given);
   const auto report = journal::verify_journal(folder);
   if (!report) return failed(report.error().message);
-  if (report->journal_id.empty() && report->segments.empty() && report->damage.empty())
-    return failed(fmt::format("{} holds no journal; name a data folder, or the folder with the CONTROL file", folder));
+  if (is_no_journal(*report)) return failed(no_journal(folder));
   auto looked = look(folder);
   if (!looked) return failed(looked.error());
   const std::vector<DroppedMessage> unreadable = find_unreadable(*looked->state.engine, *looked->log);
@@ -203,6 +219,7 @@ ToolResult verify_journal_folder(const std::string& given, bool json) {
   if (!json) {
     std::string text = report->describe();
     text.erase(text.rfind('\n', text.size() - 2) + 1);  // its own verdict: here the meaning counts, too
+    text += describe_missing_segments(*report, folder);
     text += describe_state_faults(state, unreadable);
     text += fmt::format("{} messages on the queues\n", state.engine->message_count());
     text += sound ? "sound\n" : fmt::format("DAMAGED in {} places; `fanfare journal repair {}` keeps what can be read\n",
@@ -247,7 +264,7 @@ ToolResult repair_journal_folder(const std::string& given, bool json) {
   if (lock) {
     const auto locked = (*lock)->try_lock();
     if (!locked) return failed(locked.error().describe(journal::kLockName));
-    if (!*locked) return failed(folder + " is in use; stop the server first");
+    if (!*locked) return failed(fmt::format("{} is in use by {}; stop the server first", folder, journal::holder_of(**lock)));
   }
   auto looked = look(folder);
   if (!looked) return failed(looked.error());
@@ -350,7 +367,7 @@ ToolResult describe_journal_folder(const std::string& given, bool json) {
   const std::string folder = folder_of(given);
   const auto report = journal::verify_journal(folder);
   if (!report) return failed(report.error().message);
-  if (report->segments.empty()) return failed(fmt::format("{} holds no journal; name a data folder, or the folder with the CONTROL file", folder));
+  if (is_no_journal(*report)) return failed(no_journal(folder));
   auto looked = look(folder);
   if (!looked) return failed(looked.error());
   const RebuiltState& state = looked->state;
@@ -394,7 +411,8 @@ ToolResult describe_journal_folder(const std::string& given, bool json) {
   result.exit_code = report->sound() ? kSound : kDamaged;
   if (!json) {
     std::string& text = result.output;
-    text = fmt::format("{} messages; {} bytes of the log hold their contents: {:.1f} % of {}\n", state.engine->message_count(), live_bytes,
+    text = describe_missing_segments(*report, folder);
+    text += fmt::format("{} messages; {} bytes of the log hold their contents: {:.1f} % of {}\n", state.engine->message_count(), live_bytes,
                        share(live_bytes, log_bytes), log_bytes);
     text += fmt::format("{} bytes on disk, snapshots {}; {} spare files\n", report->bytes_on_disk + snapshot_bytes, snapshot_bytes, report->spare_files);
     if (age) text += fmt::format("snapshot at position {}, {} old; {} bytes of log since\n", snapshot_position.value, age_text(*age), report->end - snapshot_position);

@@ -15,6 +15,7 @@
 #include "net/address.h"
 #include "net/smtp_client.h"
 #include "server/chaos.h"
+#include "wire/http/url.h"
 #include "wire/mail/mail.h"
 
 namespace fanfare::server {
@@ -63,8 +64,8 @@ std::uint64_t bytes(const YAML::Node& node, const std::string& key) {
 
 int whole(const YAML::Node& node, const std::string& key) {
   const std::string value = text(node, key);
-  if (value.empty() || value.size() > 6 || !std::all_of(value.begin(), value.end(), [](char c) { return c >= '0' && c <= '9'; }))
-    refuse(node, key, fmt::format("'{}' is no whole number", value));
+  if (value.empty() || value.size() > 9 || !std::all_of(value.begin(), value.end(), [](char c) { return c >= '0' && c <= '9'; }))
+    refuse(node, key, fmt::format("'{}' is no whole number from 0 to 999999999", value));
   return std::stoi(value);
 }
 
@@ -94,7 +95,7 @@ Setter set(T ServeOptions::*member) {
   return [member](const YAML::Node& node, const std::string& key, ServeOptions& options) {
     if constexpr (std::is_same_v<T, std::string>) options.*member = text(node, key);
     else if constexpr (std::is_same_v<T, bool>) options.*member = boolean(node, key);
-    else if constexpr (std::is_same_v<T, int>) options.*member = whole(node, key);
+    else if constexpr (std::is_same_v<T, int> || std::is_same_v<T, std::optional<int>>) options.*member = whole(node, key);
     else if constexpr (std::is_same_v<T, std::uint64_t>) options.*member = bytes(node, key);
     else options.*member = sources(node, key);
   };
@@ -191,6 +192,20 @@ void read_section(const YAML::Node& node, const std::string& prefix, ServeOption
 
 bool is_region_character(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-'; }
 
+bool is_readable(const std::string& path) {
+  std::ifstream file{path};
+  return file && file.peek() != std::ifstream::traits_type::eof();
+}
+
+/// `https://app.example.com:8443`: scheme, host and perhaps a port.
+Result<Success, std::string> is_origin(std::string_view name, const std::string& text) {
+  const auto url = wire::http::parse_url(text);
+  if (!url) return fmt::format("{}: '{}': {}; expected such as https://app.example.com", name, text, wire::http::describe(url.error()));
+  if (url->path != "/" || url->has_query || !url->userinfo.empty() || text.ends_with('/'))
+    return fmt::format("{}: '{}' has more than scheme, host and port; expected such as https://app.example.com", name, text);
+  return Success{};
+}
+
 Result<Success, std::string> one_of(std::string_view flag, const std::string& value, std::initializer_list<std::string_view> accepted) {
   std::string list;
   for (const std::string_view word : accepted) {
@@ -237,6 +252,7 @@ std::uint64_t fitting_segment_bytes(std::uint64_t configured, std::uint64_t disk
 }
 
 Result<Success, std::string> check(const ServeOptions& options) {
+  if (options.data.empty()) return std::string{"--data: '' is no folder; name one, or say --memory"};
   for (const auto& [flag, address] : {std::pair{"listen", options.listen}, {"edge", options.edge}, {"admin", options.admin}})
     if (const auto parsed = net::HostPort::parse(address); !parsed)
       return fmt::format("--{} {}: {}", flag, address, net::describe(parsed.error()));
@@ -256,6 +272,14 @@ Result<Success, std::string> check(const ServeOptions& options) {
   } else if (!options.smtp_from.empty() || options.smtp_plain || !options.smtp_login_file.empty() || !options.smtp_ca_file.empty()) {
     return std::string{"--smtp: names the mail server that the other settings of mail are for; it is missing"};
   }
+  for (const auto& [name, file] : {std::pair{"--smtp-ca-file", options.smtp_ca_file}, {"sns.ca_file", options.sns_ca_file}})
+    if (!file.empty() && !is_readable(file)) return fmt::format("{} {}: expected a file of certificates in PEM; it cannot be read, or is empty", name, file);
+  for (const auto& [name, url] : {std::pair{"sns.signing_url", options.sns_signing_url}, {"sns.public_url", options.sns_public_url}})
+    if (const auto ok = is_origin(name, url); !url.empty() && !ok) return ok;
+  for (const std::string& origin : options.allowed_origins)
+    // Pages of applications have schemes of their own: capacitor://localhost.
+    if (const auto ok = is_origin("edge.allowed_origins", origin); origin != "*" && origin != "null" && !ok && (origin.starts_with("http") || origin.find("://") == std::string::npos))
+      return ok;
   if (options.tls_certificate.empty() != options.tls_key.empty())
     return fmt::format("--{}: a certificate and its key belong together; the {} is missing",
                        options.tls_certificate.empty() ? "tls-certificate" : "tls-key", options.tls_certificate.empty() ? "certificate" : "key");
@@ -280,10 +304,13 @@ Result<Success, std::string> check(const ServeOptions& options) {
     return fmt::format("--region: '{}' is no region; accepted are 1 to 64 letters, digits and hyphens, such as us-east-1", options.region);
   if (std::error_code ignored; !options.edge_files.empty() && !std::filesystem::is_directory(options.edge_files, ignored))
     return fmt::format("--edge-files: {} is no folder", options.edge_files);
-  if (options.threads < 0 || options.threads > 256) return fmt::format("--threads: {} is out of range; accepted are 1 to 256, 0 for one a core", options.threads);
+  if (options.threads && (*options.threads < 1 || *options.threads > 256))
+    return fmt::format("--threads: {} is out of range; accepted are 1 to 256, and without the option there is one a core", *options.threads);
+  if (options.chaos_seed < 0 || options.chaos_seed > 999'999'999)
+    return fmt::format("--chaos-seed: {} is out of range; accepted are 0 to 999999999", options.chaos_seed);
   if (options.segment_bytes < (1u << 20) || options.segment_bytes > (4ull << 30))
-    return std::string{"journal.segment_bytes: accepted are 1MiB to 4GiB"};
-  if (options.snapshot_bytes < (64u << 10)) return std::string{"journal.snapshot_bytes: accepted are 64KiB and more"};
+    return fmt::format("journal.segment_bytes: {} bytes are out of range; accepted are 1MiB to 4GiB", options.segment_bytes);
+  if (options.snapshot_bytes < (64u << 10)) return fmt::format("journal.snapshot_bytes: {} bytes are out of range; accepted are 64KiB and more", options.snapshot_bytes);
   return Success{};
 }
 

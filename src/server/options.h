@@ -40,7 +40,7 @@ struct ServeOptions {
   std::string loop = "auto";
   std::string chaos;    ///< faults on purpose; empty: off, "none": none now, and the admin port may ask for some
   int chaos_seed = 1;
-  int threads = 0;  ///< 0: one a core
+  std::optional<int> threads;  ///< nullopt: one a core
   std::string sns_signing_url;  ///< sns.signing_url: where SigningCertURL points, without path; empty: the host that was asked
   std::string sns_public_url;   ///< sns.public_url: where the URLs in HTTP deliveries point; empty: the listen address
   std::string sns_ca_file;      ///< sns.ca_file: certificates that HTTPS endpoints are verified with instead of the system's

@@ -46,14 +46,14 @@ threads: 2
 allow-public-development: true
 live: {sources: [{queue: events}]}
 inbox: {sources: [{queue: notices, create: true}]}
-smtp: {server: "smtp://mail.example.com:587", from: news@example.com, login_file: /etc/login, ca_file: /etc/ca.pem, plain: true}
+smtp: {server: "smtp://mail.example.com:587", from: news@example.com, login_file: /etc/login, ca_file: /etc/passwd, plain: true}
 tls: {certificate: /etc/server.pem, key: /etc/server.key}
 journal: {resident_bytes: 512KiB, segment_bytes: 2MiB, snapshot_bytes: 1GiB}
 )"), "");
   EXPECT_EQ(options_.smtp, "smtp://mail.example.com:587");
   EXPECT_EQ(options_.smtp_from, "news@example.com");
   EXPECT_EQ(options_.smtp_login_file, "/etc/login");
-  EXPECT_EQ(options_.smtp_ca_file, "/etc/ca.pem");
+  EXPECT_EQ(options_.smtp_ca_file, "/etc/passwd");
   EXPECT_TRUE(options_.smtp_plain);
   EXPECT_EQ(options_.tls_certificate, "/etc/server.pem");
   EXPECT_EQ(options_.tls_key, "/etc/server.key");
@@ -74,7 +74,7 @@ journal: {resident_bytes: 512KiB, segment_bytes: 2MiB, snapshot_bytes: 1GiB}
   EXPECT_EQ(options_.durability, "relaxed");
   EXPECT_EQ(options_.clock, "manual");
   EXPECT_EQ(options_.loop, "epoll");
-  EXPECT_EQ(options_.threads, 2);
+  EXPECT_EQ(options_.threads, std::optional{2});
   EXPECT_TRUE(options_.allow_public_development);
   ASSERT_EQ(options_.live_sources.size(), 1u);
   EXPECT_EQ(options_.live_sources[0].queue, "events");
@@ -121,12 +121,19 @@ TEST_F(ConfigFile, WhatIsRefusedNamesLineKeyAndWhatIsAccepted) {
       {"region: a\nreggion: b\n", ": line 2: reggion: unknown; accepted are account, admin"},
       {"journal: {bytes: 1}\n", ": line 1: journal.bytes: unknown; accepted are journal.resident_bytes"},
       {"memory: maybe\n", ": line 1: memory: 'maybe' is neither true nor false"},
-      {"threads: -1\n", ": line 1: threads: '-1' is no whole number"},
-      {"threads: 1000\n", "accepted are 1 to 256"},
+      {"threads: -1\n", ": line 1: threads: '-1' is no whole number from 0 to 999999999"},
+      {"threads: 1000\n", "--threads: 1000 is out of range; accepted are 1 to 256"},
+      {"threads: 0\n", "--threads: 0 is out of range; accepted are 1 to 256, and without the option there is one a core"},
+      {"data: ''\n", "--data: '' is no folder"},
+      {"sns: {ca_file: /no/such.pem}\n", "sns.ca_file /no/such.pem: expected a file of certificates in PEM"},
+      {"smtp: {server: \"smtp://mail.example.com\", from: a@b, ca_file: /tmp}\n", "--smtp-ca-file /tmp: expected a file of certificates"},
+      {"sns: {public_url: example.com}\n", "sns.public_url: 'example.com': "},
+      {"sns: {signing_url: \"https://sns.example.com/path\"}\n", "sns.signing_url: 'https://sns.example.com/path' has more than scheme, host and port"},
+      {"edge: {allowed_origins: [\"https://app.example.com/\"]}\n", "edge.allowed_origins: 'https://app.example.com/' has more"},
       {"journal:\n  segment_bytes: 64MB\n", ": line 2: journal.segment_bytes: '64MB' is no size; write 4096, 512KiB"},
       {"journal: {snapshot_bytes: 999999999999GiB}\n", "'999999999999GiB' is more than"},
-      {"journal: {snapshot_bytes: 0}\n", "accepted are 64KiB and more"},
-      {"journal: {segment_bytes: 1}\n", "accepted are 1MiB to 4GiB"},
+      {"journal: {snapshot_bytes: 0}\n", "journal.snapshot_bytes: 0 bytes are out of range; accepted are 64KiB and more"},
+      {"journal: {segment_bytes: 1}\n", "journal.segment_bytes: 1 bytes are out of range; accepted are 1MiB to 4GiB"},
       {"live: {sources: [{topic: a, queue: b}]}\n", "name either a topic or a queue"},
       {"live: {sources: [{qeue: b}]}\n", "live.sources.qeue: unknown; accepted are topic, queue, create"},
       {"live: {sources: nothing}\n", "expected a list of"},

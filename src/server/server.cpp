@@ -94,7 +94,7 @@ std::unique_ptr<journal::Journal> open_journal(const ServeOptions& options, Secr
   if (!opened) {
     const journal::OpenError& error = opened.error();
     using Kind = journal::OpenError::Kind;
-    throw StartFailure{error.kind == Kind::Damaged || error.kind == Kind::Version ? kDamaged : kElse, error.message};
+    throw StartFailure{error.kind == Kind::Damaged || error.kind == Kind::Version ? kDamaged : kElse, fmt::format("--data {}: {}", options.data, error.message)};
   }
   const journal::RecoveryReport& report = opened->report;
   log.info("journal.opened", {{"first", report.first.value}, {"end", report.end.value}, {"records", report.records},
@@ -348,7 +348,7 @@ int run(const ServeOptions& options, const sigset_t& signals, Log& log) {
     log.warn("server.chaos", {{"faults", plan->str()}, {"seed", options.chaos_seed}});
   }
 
-  const int threads = options.threads > 0 ? options.threads : static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
+  const int threads = options.threads.value_or(static_cast<int>(std::clamp(std::thread::hardware_concurrency(), 1u, 256u)));
   std::vector<DataLoop> data_loops;
   MetricsSampler sampler{broker};
   plane_options.sampler = &sampler;
@@ -383,6 +383,7 @@ int run(const ServeOptions& options, const sigset_t& signals, Log& log) {
   admin_options.movable_clock = options.clock == "manual";
   if (chaos) {
     admin_options.chaos = &*chaos;
+    admin_options.queue_names = [&report] { return report.queue_names(); };
     admin_options.more_metrics.push_back([&chaos](std::string& text) { chaos->append_metrics(text); });
   }
   admin_options.clock_moves = [&sampler, &clock] { sampler.read(clock.now(), [](const metrics::History&) {}); };

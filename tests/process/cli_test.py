@@ -1,9 +1,11 @@
 #!/usr/bin/env python3
 """What the program says to a wrong command line: one line that names what is wrong, and where help is."""
+import http.client
+import json
 import tempfile
 import unittest
 
-from program import Server, main, run
+from program import DEADLINE, Server, main, run, url
 
 
 class CommandLine(unittest.TestCase):
@@ -25,7 +27,14 @@ class CommandLine(unittest.TestCase):
         for arguments, says in [
             (("serve", "--foo"), "--foo"),
             (("serve", "--listen"), "--listen"),
-            (("serve", "--threads", "1.5"), "--threads = 1.5"),
+            (("serve", "--threads", "1.5"), "--threads: '1.5' is no whole number; accepted are whole numbers from 1 to 256"),
+            (("serve", "--threads", "0"), "--threads: 0 is out of range; accepted are whole numbers from 1 to 256"),
+            (("serve", "--chaos-seed", "-1"), "--chaos-seed: '-1' is no whole number; accepted are whole numbers from 0 to 999999999"),
+            (("bench", "send", "--connections", "0"), "--connections: 0 is out of range; accepted are whole numbers from 1 to 1000000"),
+            (("bench", "send", "--requests", "0"), "--requests: 0 is out of range; accepted are whole numbers from 1 on"),
+            (("bench", "send", "--rate", "0"), "--rate: '0' is out of range; accepted are numbers above 0"),
+            (("bench", "send", "--protocol", "xml"), "--protocol: xml not in {json,query}"),
+            (("lint", "--account", "12", "x"), "--account: '12' is no account; accepted are 12 digits"),
             (("journal", "verify"), "DIR is required"),
         ]:
             with self.subTest(arguments):
@@ -65,6 +74,31 @@ class CommandLine(unittest.TestCase):
                                  "fanfare: policy explain: %s: GetTopicAttributes%s" % (endpoint, says))
             finally:
                 server.stop()
+
+    def test_faults_for_a_queue_that_is_not_there_are_taken_with_a_warning(self):
+        with tempfile.TemporaryDirectory() as folder:
+            server = Server(folder + "/data", arguments=("--chaos", "none"))
+            self.addCleanup(server.stop)
+
+            def ask(method, body=None):
+                connection = http.client.HTTPConnection("127.0.0.1", server.admin_port, timeout=DEADLINE)
+                self.addCleanup(connection.close)
+                connection.request(method, "/_fanfare/chaos", body=body and json.dumps(body))
+                answer = connection.getresponse()
+                return answer.status, json.loads(answer.read())
+
+            server.sqs("CreateQueue", QueueName="orders")
+            plan = {"queue": "orders", "faults": "throttle=100%"}
+            self.assertEqual(ask("POST", plan)[1]["warnings"], [])
+            status, told = ask("PUT", dict(plan, queue="ordrs"))
+            self.assertEqual(status, 200)
+            self.assertEqual(told["warnings"], ["queues.ordrs: no queue of this name exists yet; its faults begin when it is made"])
+            self.assertEqual(ask("GET")[1]["warnings"], told["warnings"])
+            server.sqs("CreateQueue", QueueName="ordrs")
+            self.assertEqual(ask("GET")[1]["warnings"], [])
+            status, told = ask("POST", dict(plan, queue=url("orders")))
+            self.assertEqual(status, 400)
+            self.assertIn("expected the name alone", told["detail"])
 
 
 if __name__ == "__main__":

@@ -108,6 +108,31 @@ class Verify(Folder):
         self.assertIn("holds no journal", error)
         self.assertEqual(os.listdir(self.data), [])
 
+    def test_segments_that_are_gone_are_named_as_missing(self):
+        self.fill()
+        for segment in self.files(".segment"):
+            os.remove(os.path.join(self.journal, segment))
+        for tool in ["verify", "stats"]:
+            output = self.tool(tool, 4)
+            self.assertIn("missing: all segment files (*.segment) of the log from position 0 on; in %s there is the CONTROL file\n" % self.journal, output)
+        self.assertIn("expected a segment file, found none", self.tool("verify", 4))
+        os.remove(os.path.join(self.journal, "CONTROL"))
+        for tool in ["verify", "stats"]:
+            code, _, error = run("journal", tool, self.data)
+            self.assertEqual(code, 1)
+            self.assertIn("%s holds no journal: there is neither a CONTROL file nor a segment nor a snapshot" % self.journal, error)
+
+    def test_a_folder_in_use_is_named_with_its_user_and_what_helps(self):
+        server = Server(self.data)
+        self.addCleanup(server.stop)
+        code, out, error = run("serve", "--data", self.data, "--listen", "127.0.0.1:0", "--edge", "127.0.0.1:0", "--admin", "127.0.0.1:0")
+        self.assertEqual((code, out), (1, ""))
+        says = "%s is in use by process %d: stop that one first, or name another folder\n" % (self.journal, server.pid)
+        self.assertEqual(error.splitlines(True)[-1], "fanfare: --data %s: %s" % (self.data, says))
+        code, _, error = run("journal", "repair", self.data)
+        self.assertEqual(code, 1)
+        self.assertIn("%s is in use by process %d; stop the server first" % (self.journal, server.pid), error)
+
     def test_it_runs_beside_a_server(self):
         server = Server(self.data)
         server.sqs("CreateQueue", QueueName="jobs")

@@ -705,8 +705,9 @@ Result<Success, OpenError> mend_tail(FileSystem& files, const LogScan& scan) {
   return Success{};
 }
 
+/// `where` is the folder's name, for messages.
 Result<OpenedJournal, OpenError> open_journal(std::unique_ptr<FileSystem> owned, FileSystem& files, Secrets& secrets,
-                                              FileJournalOptions options) {
+                                              FileJournalOptions options, const std::string& where) {
   FANFARE_ASSERT(options.segment_bytes >= 2 * kSegmentHeaderBytes && options.segment_bytes % kSegmentHeaderBytes == 0,
                  fmt::format("segment_bytes is {}", options.segment_bytes));
   auto lock = files.open(kLockName, OpenMode::Create);
@@ -714,11 +715,7 @@ Result<OpenedJournal, OpenError> open_journal(std::unique_ptr<FileSystem> owned,
   const auto locked = (*lock)->try_lock();
   if (!locked) return io_failure(locked.error(), kLockName);
   if (!*locked) {
-    std::string holder(kLockLineBytes, '\0');
-    const auto got = (*lock)->read_at(holder.data(), holder.size(), 0);
-    holder.resize(got ? *got : 0);
-    holder.resize(holder.find_last_not_of(" \n") + 1);
-    return OpenError{OpenError::Kind::Locked, fmt::format("the data folder is in use by another process ({})", holder.empty() ? "pid unknown" : holder), {}};
+    return OpenError{OpenError::Kind::Locked, fmt::format("{} is in use by {}: stop that one first, or name another folder", where, holder_of(**lock)), {}};
   }
 
   auto scanned = scan_log(files, ScanDepth::SinceSnapshot);
@@ -764,15 +761,25 @@ Result<OpenedJournal, OpenError> open_journal(std::unique_ptr<FileSystem> owned,
 
 }  // namespace
 
+std::string holder_of(File& lock) {
+  std::string line(kLockLineBytes, '\0');  // "pid 4711 epoch 3\n"
+  const auto got = lock.read_at(line.data(), line.size(), 0);
+  line.resize(got ? *got : 0);
+  const std::size_t end = line.find(' ', 4);
+  const std::string_view pid = line.starts_with("pid ") && end != std::string::npos ? std::string_view{line}.substr(4, end - 4) : std::string_view{};
+  const bool is_number = !pid.empty() && pid.find_first_not_of("0123456789") == std::string_view::npos;
+  return is_number ? fmt::format("process {}", pid) : "another process";
+}
+
 Result<OpenedJournal, OpenError> open_file_journal(const std::string& folder, Secrets& secrets, FileJournalOptions options) {
   auto files = open_folder(folder);
   if (!files) return io_failure(files.error(), folder);
   FileSystem& port = **files;
-  return open_journal(std::move(*files), port, secrets, options);
+  return open_journal(std::move(*files), port, secrets, options, folder);
 }
 
 Result<OpenedJournal, OpenError> open_file_journal(FileSystem& files, Secrets& secrets, FileJournalOptions options) {
-  return open_journal(nullptr, files, secrets, options);
+  return open_journal(nullptr, files, secrets, options, "the journal");
 }
 
 }  // namespace fanfare::journal

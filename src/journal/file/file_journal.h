@@ -12,6 +12,7 @@
 
 namespace fanfare::journal {
 
+class File;
 class FileSystem;
 
 struct FileJournalOptions {
@@ -46,7 +47,7 @@ struct RecoveryReport {
 
 struct OpenError {
   enum class Kind {
-    Locked,   ///< another process has the folder open; the message names its pid
+    Locked,   ///< another process has the folder open; the message names it, the folder and what helps
     Damaged,  ///< see `damage`; nothing was changed
     NoSpace,
     Io,       ///< includes a folder that cannot be made or read
@@ -61,6 +62,9 @@ struct OpenedJournal {
   std::unique_ptr<Journal> journal;
   RecoveryReport report;
 };
+
+/// Who holds a lock file that could not be locked, for messages: `process 4711`; `another process` where its line does not tell.
+std::string holder_of(File& lock);
 
 /// Opens the journal in `folder`, making both if they are missing: takes the lock, checks the newest snapshot and every record
 /// from there on, cuts a torn tail, and raises the epoch durably. `secrets` gives a new journal its id.

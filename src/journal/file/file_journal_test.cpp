@@ -113,7 +113,15 @@ TEST(FileJournal, ASecondOpenerIsToldWhoHasTheFolder) {
   const auto second = open_file_journal(folder.path(), secrets);
   ASSERT_FALSE(second.has_value());
   EXPECT_EQ(second.error().kind, OpenError::Kind::Locked);
-  EXPECT_EQ(second.error().message, "the data folder is in use by another process (pid " + std::to_string(::getpid()) + " epoch 1)");
+  EXPECT_EQ(second.error().message, folder.path() + " is in use by process " + std::to_string(::getpid()) + ": stop that one first, or name another folder");
+  const auto files = open_folder(folder.path());
+  ASSERT_TRUE(files.has_value());
+  const auto lock = (*files)->open(kLockName, OpenMode::Write);
+  ASSERT_TRUE(lock.has_value());
+  for (const std::string_view line : {"pid x epoch 1\n            ", "                         ", "pid 12                   "}) {
+    ASSERT_TRUE(write_all(**lock, line, 0, Sync::No).has_value());
+    EXPECT_EQ(holder_of(**lock), line.starts_with("pid 12") ? "process 12" : "another process") << line;
+  }
   first->journal.reset();
   EXPECT_EQ(outcome(open_file_journal(folder.path(), secrets)), "ok");
 }

@@ -1,6 +1,7 @@
 // The only file that sees simdjson: its views die with the next parse, and its header costs seconds to compile.
 #include "wire/json/reader.h"
 
+#include <fmt/format.h>
 #include <simdjson.h>
 
 #include <algorithm>
@@ -49,6 +50,28 @@ bool has_lone_surrogate(std::string_view text) {
     at += 6;
   }
   return false;
+}
+
+/// Where the first number of a valid text stands that simdjson cannot hold, and how long it is.
+std::optional<std::string_view> unfit_number(std::string_view text) {
+  simdjson::dom::parser probe;
+  for (std::size_t at = 0; at < text.size();) {
+    const char c = text[at];
+    if (c == '"') {
+      for (++at; text[at] != '"'; ++at) at += text[at] == '\\' ? 1 : 0;
+      ++at;
+    } else if (c == '-' || (c >= '0' && c <= '9')) {
+      const std::string_view number = text.substr(at, text.find_first_not_of("0123456789+-.eE", at) - at);
+      at += number.size();
+      // What is short and has no large exponent fits: not asked, since a text may have millions of them.
+      const std::size_t exponent = number.find_first_of("eE");
+      const bool may_be_large = number.size() >= 19 || (exponent != std::string_view::npos && number.size() - exponent > 3);
+      if (may_be_large && probe.parse(number.data(), number.size()).error() != simdjson::SUCCESS) return number;
+    } else {
+      ++at;
+    }
+  }
+  return std::nullopt;
 }
 
 }  // namespace
@@ -250,8 +273,13 @@ Result<Node, Error> Reader::parse(std::string_view text) {
   // Only bad texts come here: the careful parser says what is wrong and where.
   auto careful = json::parse(text, {state.limits.depth_max, state.limits.bytes_max, DuplicateKeys::KeepAll});
   if (!careful) return careful.error();
-  return Error{Reason::NumberOutOfRange, 0, 1, 1,
-               "a number in the document is beyond 64 bits or beyond the range of doubles"};
+  const std::string_view number = unfit_number(text).value_or(text.substr(0, 0));
+  const auto offset = static_cast<std::size_t>(number.data() - text.data());
+  const std::string_view before = text.substr(0, offset);
+  const std::size_t line_start = before.rfind('\n') + 1;  // 0 on the first line
+  return Error{Reason::NumberOutOfRange, offset, static_cast<std::uint32_t>(1 + std::ranges::count(before, '\n')),
+               static_cast<std::uint32_t>(1 + offset - line_start),
+               fmt::format("the number {}{} is beyond 64 bits, or beyond the range of doubles", number.substr(0, 40), number.size() > 40 ? "..." : "")};
 }
 
 }  // namespace fanfare::wire::json

@@ -87,6 +87,28 @@ TEST(Reader, ErrorsHaveThePlaceAndTheExpectation) {
   EXPECT_EQ(error.message(), "line 2, column 5: expected ':' after a member's name, found '2'");
 }
 
+TEST(Reader, ANumberThatIsTooLargeIsNamedWithItsPlace) {
+  struct Case {
+    std::string text;
+    std::string says;
+  };
+  const Case cases[] = {
+      {"{\"a\":1,\n \"b\":18446744073709551616}", "line 2, column 6: the number 18446744073709551616 is beyond 64 bits"},
+      {"[1,-9223372036854775809]", "line 1, column 4: the number -9223372036854775809 is beyond"},
+      {"1e309", "line 1, column 1: the number 1e309 is beyond"},
+      {"{\"1e999\":\"-1e999 \\\"1e999\",\n\n\"\\\\\":[ 1E+999 ]}", "line 3, column 8: the number 1E+999 is beyond"},
+      {"[0.5e1,18446744073709551615,1.7976931348623157e308," + std::string(50, '9') + "]", "line 1, column 52: the number " + std::string(40, '9') + "... is beyond"},
+      {"[" + std::string(400, '9') + ".5]", "line 1, column 2: the number "},
+  };
+  Reader reader;
+  for (const Case& one : cases) {
+    const auto parsed = reader.parse(one.text);
+    ASSERT_FALSE(parsed.has_value()) << one.text;
+    EXPECT_EQ(parsed.error().reason, Reason::NumberOutOfRange) << one.text;
+    EXPECT_EQ(parsed.error().message().substr(0, one.says.size()), one.says) << one.text;
+  }
+}
+
 TEST(Reader, LoneSurrogatesAreRefusedWhereverTheyStand) {
   Reader reader;
   for (const auto* text : {R"("\ud800")", R"("\udc00")", R"("\ud800\ud800")", R"("\ud800\n")", R"("\ud800\u0041")",
