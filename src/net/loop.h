@@ -16,6 +16,7 @@
 // and containers that refuse io_uring.
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -94,6 +95,8 @@ struct LoopOptions {
   std::uint32_t max_connections = 50'000;
   /// What a refused connection reads, for example a complete `HTTP/1.1 503 ...` response; may be empty.
   std::string refusal;
+  /// As LoopStatistics::refused, for other threads; outlives the loop. Null: not told.
+  std::atomic<std::uint64_t>* refused = nullptr;
   /// A connection with this many bytes waiting takes no more (SendResult::Full). One send may exceed it: it is tested
   /// before.
   std::size_t output_limit = std::size_t{64} << 20;

@@ -215,7 +215,7 @@ void LoopCore::deliver_accept(int fd, std::uint32_t listener, const sockaddr* pe
   Connection& c = at(slot);
   c.state = State::Open;
   if (!attach(slot)) {
-    ++statistics_.refused;
+    count_refused();
     c.state = State::Dying;
     ++dying_count_;
     return detach(slot);
@@ -228,7 +228,7 @@ void LoopCore::deliver_accept(int fd, std::uint32_t listener, const sockaddr* pe
 }
 
 void LoopCore::refuse(int fd) {
-  ++statistics_.refused;
+  count_refused();
   if (!options_.refusal.empty())
     (void)!::send(fd, options_.refusal.data(), options_.refusal.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
   const std::uint32_t slot = take_slot(fd);
@@ -246,7 +246,7 @@ LoopCore::Shed LoopCore::shed_one(std::uint32_t listener) {
   if (spare_fd_ >= 0) ::close(std::exchange(spare_fd_, -1));
   const int fd = accept4(listeners_[listener].fd, nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK);
   if (fd >= 0) {
-    ++statistics_.refused;
+    count_refused();
     if (!options_.refusal.empty()) (void)!::send(fd, options_.refusal.data(), options_.refusal.size(), MSG_NOSIGNAL);
     ::shutdown(fd, SHUT_WR);
     // Unread input would turn the close into a reset; what has arrived so far is taken away. There is no descriptor to

@@ -183,6 +183,10 @@ class LoopCore : public Loop {
   [[nodiscard]] static std::size_t pending(const Connection& c) { return c.output ? c.output->pending() : 0; }
   std::uint32_t take_slot(int fd);
   void refuse(int fd);
+  void count_refused() {
+    ++statistics_.refused;
+    if (options_.refused != nullptr) options_.refused->fetch_add(1, std::memory_order_relaxed);
+  }
   enum class Shed { One, Nobody, Failed };
   Shed shed_one(std::uint32_t listener);
   void linger(std::uint32_t slot);

@@ -16,6 +16,7 @@
 
 #include <memory>
 #include <string>
+#include <string_view>
 
 #include "net/loop.h"
 #include "net/server_certificate.h"
@@ -31,8 +32,12 @@ struct TlsLoopOptions {
   std::string plain_reply;
 };
 
-/// `inner` has not run yet and is used only through the result from now on. Its LoopOptions::refusal should be empty: a
-/// TLS peer cannot read it.
+/// LoopOptions::refusal for a loop that speaks TLS: the fatal alert internal_error, which a peer reads instead of a ServerHello, so that
+/// it knows of a refusal and not of a connection that broke. It is the alert for want of resources. [RFC 8446 5.1, 6.2]
+inline constexpr std::string_view kTlsRefusal{"\x15\x03\x03\x00\x02\x02\x50", 7};
+
+/// `inner` has not run yet and is used only through the result from now on. Its LoopOptions::refusal is kTlsRefusal or empty: nothing else
+/// can be read by a TLS peer.
 std::unique_ptr<Loop> make_tls_loop(std::unique_ptr<Loop> inner, std::shared_ptr<const ServerCertificate> certificate,
                                     TlsLoopOptions options = {});
 

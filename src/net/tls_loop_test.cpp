@@ -548,6 +548,22 @@ TEST_P(TlsLoop, ANewCertificateIsShownToNewPeersAndKeepsOldSessions) {
 
 // ---- Peers that do otherwise
 
+TEST_P(TlsLoop, BeyondTheConnectionLimitAPeerReadsAnAlert) {
+  std::atomic<std::uint64_t> refused{0};
+  Server server{loop({}, {.max_connections = 1, .refusal = std::string{kTlsRefusal}, .refused = &refused})};
+  server.start();
+  TlsPeer served{server.address};
+  ASSERT_TRUE(served.connected);
+  for (const int version : {TLS1_3_VERSION, TLS1_2_VERSION}) {
+    TlsPeer late{server.address, PeerOptions{.highest = version}};
+    EXPECT_FALSE(late.connected);
+    const unsigned long error = ERR_peek_error();
+    EXPECT_EQ(ERR_GET_REASON(error), SSL_R_TLSV1_ALERT_INTERNAL_ERROR) << ERR_error_string(error, nullptr);
+  }
+  EXPECT_EQ(refused.load(), 2u);
+  server.on_loop([&] { EXPECT_EQ(server.loop->statistics().refused, 2u); });
+}
+
 TEST_P(TlsLoop, APlainHttpPeerReadsWhatToDo) {
   Server server{loop({.plain_reply = "HTTP/1.1 400 Bad Request\r\n\r\n"})};
   server.start();

@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <condition_variable>
 #include <cstdio>
 #include <cstdlib>
@@ -28,6 +29,7 @@
 #include "server/identities_file.h"
 #include "server/http_delivery.h"
 #include "server/in_process_transport.h"
+#include "server/metrics.h"
 #include "server/sources.h"
 #include "server/thread_kind.h"
 #include "server/tls_files.h"
@@ -138,10 +140,23 @@ std::string plain_reply_text() {
   return text;
 }
 
+/// Connections beyond a port's limit, or for which the system has no descriptor.
+struct RefusedConnections {
+  std::atomic<std::uint64_t> aws{0};
+  std::atomic<std::uint64_t> edge{0};
+  std::atomic<std::uint64_t> admin{0};
+
+  void append_metrics(std::string& out) const {
+    MetricsWriter writer{out};
+    writer.describe("fanfare_connections_refused_total", "counter", "Connections beyond the limit of a port or of the process.");
+    for (const auto& [port, count] : {std::pair{"aws", &aws}, {"edge", &edge}, {"admin", &admin}})
+      writer.sample("fanfare_connections_refused_total", {{"port", port}}, count->load(std::memory_order_relaxed));
+  }
+};
+
 /// A loop of a port that speaks TLS if it is configured.
-std::unique_ptr<net::Loop> make_public_loop(const ServeOptions& options, const TlsFiles* tls) {
-  // One connection too many has not shaken hands yet and could not read a response: then it is just closed.
-  auto loop = make_loop(options, {.refusal = tls == nullptr ? refusal_text() : std::string{}});
+std::unique_ptr<net::Loop> make_public_loop(const ServeOptions& options, const TlsFiles* tls, std::atomic<std::uint64_t>& refused) {
+  auto loop = make_loop(options, {.refusal = tls == nullptr ? refusal_text() : std::string{net::kTlsRefusal}, .refused = &refused});
   if (tls == nullptr) return loop;
   return net::make_tls_loop(std::move(loop), tls->certificate(), {.plain_reply = plain_reply_text()});
 }
@@ -349,6 +364,7 @@ int run(const ServeOptions& options, const sigset_t& signals, Log& log) {
   }
 
   const int threads = options.threads.value_or(static_cast<int>(std::clamp(std::thread::hardware_concurrency(), 1u, 256u)));
+  RefusedConnections refused;
   std::vector<DataLoop> data_loops;
   MetricsSampler sampler{broker};
   plane_options.sampler = &sampler;
@@ -357,7 +373,7 @@ int run(const ServeOptions& options, const sigset_t& signals, Log& log) {
   net::SocketAddress aws_bound = aws;
   for (int i = 0; i < threads; ++i) {
     DataLoop one;
-    one.loop = make_public_loop(options, tls.get());
+    one.loop = make_public_loop(options, tls.get(), refused.aws);
     // Loops share the port, and the kernel would let another process of this user share it, too: the first one asks whether
     // it is free before it does.
     if (i == 0 && threads > 1 && aws.port != 0) one.loop->close_listener(listen(*one.loop, "listen", aws, false).id);
@@ -373,7 +389,7 @@ int run(const ServeOptions& options, const sigset_t& signals, Log& log) {
   broker.on_nearer_deadline([&driver] { driver.look_at_deadline(); });
   log.info("server.loops", {{"count", threads}, {"kind", data_loops.front().loop->choice()}});
 
-  std::unique_ptr<net::Loop> admin_loop = make_loop(options, {.max_connections = 1000, .refusal = refusal_text()});
+  std::unique_ptr<net::Loop> admin_loop = make_loop(options, {.max_connections = 1000, .refusal = refusal_text(), .refused = &refused.admin});
   const net::SocketAddress admin_bound = listen(*admin_loop, "admin", admin, false).address;
   AdminOptions admin_options;
   admin_options.development = options.auth == "development";
@@ -392,7 +408,7 @@ int run(const ServeOptions& options, const sigset_t& signals, Log& log) {
 
   // The edge and what feeds it.
   store::Worker worker{open_inbox_store(options, secrets), [&clock] { return clock.now(); }};
-  std::unique_ptr<net::Loop> edge_loop = make_public_loop(options, tls.get());
+  std::unique_ptr<net::Loop> edge_loop = make_public_loop(options, tls.get(), refused.edge);
   const net::Listening edge_listening = listen(*edge_loop, "edge", edge, false);
   EdgeOptions edge_options;
   edge_options.rules.development = options.auth == "development";
@@ -424,6 +440,7 @@ int run(const ServeOptions& options, const sigset_t& signals, Log& log) {
   delivery_options.mail = mail_options(options);
   HttpDelivery http_delivery{delivery_options, broker, clock, signer};
   admin_options.more_metrics.push_back([&http_delivery](std::string& text) { http_delivery.append_metrics(text); });
+  admin_options.more_metrics.push_back([&refused](std::string& text) { refused.append_metrics(text); });
   if (tls != nullptr) admin_options.more_metrics.push_back([&tls](std::string& text) { tls->append_metrics(text); });
   admin_options.captured = [&broker] {
     return broker.locked([](const engine::Engine& engine, const journal::Journal&) { return engine.captured_messages(); });

@@ -89,6 +89,10 @@ void TlsFiles::read() {
     ++refused_count_;
     return;
   }
+  {
+    const std::lock_guard count{mutex_};
+    ++taken_count_;
+  }
   log_.info("tls.reloaded", {{"certificate", certificate_file_}, {"valid_until", iso8601(certificate_->not_after())}});
 }
 
@@ -99,6 +103,8 @@ void TlsFiles::append_metrics(std::string& out) const {
   writer.describe("fanfare_tls_refused_total", "counter", "Changes of certificate or key that were not taken.");
   const std::lock_guard lock{mutex_};
   writer.sample("fanfare_tls_refused_total", {}, refused_count_);
+  writer.describe("fanfare_tls_reloads_total", "counter", "Times that certificate and key were read anew and taken.");
+  writer.sample("fanfare_tls_reloads_total", {}, taken_count_);
 }
 
 }  // namespace fanfare::server

@@ -45,6 +45,7 @@ class TlsFiles {
   bool stop_ = false;                // under mutex_
   bool reload_ = false;              // under mutex_
   std::uint64_t refused_count_ = 0;  // under mutex_
+  std::uint64_t taken_count_ = 0;    // under mutex_
   FilesRead files_;                  // as they were when they were read; of the watching thread
   std::thread watcher_;
 };

@@ -46,9 +46,18 @@ class TlsServer(Server):
                               capture_output=True, text=True, timeout=DEADLINE)
         return done.stdout + done.stderr
 
+    def metrics_when_there_is_room(self):
+        until = time.monotonic() + DEADLINE
+        while True:
+            try:
+                return self.metrics()
+            except (ValueError, OSError, http.client.HTTPException):  # `too many connections`: those that were closed are not gone yet
+                assert time.monotonic() < until
+                time.sleep(0.02)
+
     def wait_for_metric(self, name, enough):
         until = time.monotonic() + DEADLINE
-        while not enough(value := self.metrics().get(name)):
+        while not enough(value := self.metrics_when_there_is_room().get(name)):
             assert time.monotonic() < until, "%s is %s" % (name, value)
             time.sleep(0.02)
 
@@ -125,6 +134,12 @@ class Tls(unittest.TestCase):
         self.assertEqual(connection.getresponse().status, 404)
         self.assertGreater(self.server.metrics()["fanfare_tls_certificate_valid_until_seconds"], time.time() + 29 * 86400)
 
+    def test_the_metrics_of_the_alert_rules_exist(self):
+        with open(os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../deploy/alerts.yaml"), encoding="utf-8") as file:
+            named = set(re.findall(r"fanfare_tls_[a-z_]+", file.read()))
+        self.assertIn("fanfare_tls_certificate_valid_until_seconds", named)
+        self.assertEqual(named - set(self.server.metrics()), set())
+
 
 class Certificates(unittest.TestCase):
     def setUp(self):
@@ -165,12 +180,50 @@ class Certificates(unittest.TestCase):
         with open(self.files[0], encoding="ascii") as file:
             self.assertEqual(second, file.read().strip())
         server.sqs("ListQueues")
-        os.kill(server.pid, signal.SIGHUP)  # reads what is the same
-        server.sqs("ListQueues")
         code, log = server.stop()
         self.assertEqual(code, 0, log)
         self.assertIn('"event":"tls.refused"', log)
         self.assertIn('"event":"tls.reloaded"', log)
+
+    def test_sighup_reads_the_files_also_where_they_look_the_same(self):
+        server = TlsServer(self.folder, *self.files)
+        self.addCleanup(server.stop)
+        for count in range(1, 4):
+            os.kill(server.pid, signal.SIGHUP)
+            server.wait_for_metric("fanfare_tls_reloads_total", lambda taken: taken == count)
+            server.sqs("ListQueues")  # a session from before stays
+        with open(self.files[1], "w", encoding="ascii") as key:
+            key.write("no key")
+        os.kill(server.pid, signal.SIGHUP)
+        server.wait_for_metric("fanfare_tls_refused_total", lambda refused: refused >= 1)
+        server.sqs("ListQueues")
+        code, log = server.stop()
+        self.assertEqual(code, 0, log)
+        self.assertEqual(log.count('"event":"tls.reloaded"'), 3, log)
+
+    def test_one_connection_too_many_reads_an_alert_and_is_counted(self):
+        server = TlsServer(self.folder, *self.files, prefix=("prlimit", "--nofile=100:100"))
+        self.addCleanup(server.stop)
+        metric = 'fanfare_connections_refused_total{port="aws"}'
+        server.sqs("ListQueues")
+        self.assertEqual(server.metrics()[metric], 0)
+        context = ssl.create_default_context(cafile=self.files[0])
+        peers, ends = [], []
+        for _ in range(120):
+            peer = socket.create_connection(("127.0.0.1", server.port), DEADLINE)
+            self.addCleanup(peer.close)
+            peers.append(peer)
+            try:
+                peers.append(context.wrap_socket(peer, server_hostname="127.0.0.1"))
+                self.addCleanup(peers[-1].close)
+            except OSError as error:  # the alert, or a reset where it was not read before the end
+                ends.append(str(error))
+        self.assertTrue(ends)
+        self.assertTrue(any("alert internal error" in end for end in ends), ends)
+        server.sqs("ListQueues")  # who is there is served
+        for peer in peers:
+            peer.close()
+        server.wait_for_metric(metric, lambda refused: refused and refused >= len(ends))
 
     def test_a_stop_answers_what_waits_and_ends_sessions_in_order(self):
         server = TlsServer(self.folder, *self.files)
