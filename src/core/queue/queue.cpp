@@ -200,10 +200,23 @@ Entry Queue::apply(const Removed& event) {
 
 bool Queue::advance(Timestamp now, RetentionPeriod retention, std::size_t budget, std::vector<Entry>& removed) {
   std::size_t left = budget;
+  std::size_t left_hidden = budget;
+  const auto show_until = [&](std::int64_t ms) {
+    for (; left_hidden > 0 && !hidden_.empty() && hidden_.top().key <= ms; --left_hidden) {
+      const std::uint32_t slot = hidden_.top().slot;
+      leave_state(slot);
+      make_visible(slot);
+    }
+  };
   for (; left > 0; --left) {
     if (entries_.size() == 0) break;
     if (!earliest_is_known_) static_cast<void>(earliest_sent());
-    if (earliest_ + retention.value() > now) break;
+    const Timestamp expires = earliest_ + retention.value();
+    if (expires > now) break;
+    // A group stays noisy as long as something of it waits, so this goes in the order of time: what came back before this message
+    // expired did not find it gone.
+    if (tenants_ != nullptr) show_until(unix_ms(expires) - 1);
+    if (left_hidden == 0) break;
     std::uint32_t slot = index_.first();
     if (!early_.empty() && timestamp_from_unix_ms(early_.front().sent_ms) < entries_[slot].sent_at)
       slot = index_.find(early_.front().sequence);
@@ -211,13 +224,8 @@ bool Queue::advance(Timestamp now, RetentionPeriod retention, std::size_t budget
   }
   const bool more_expired = left == 0;
   const bool more_forgotten = groups_ != nullptr && deduplication_.forget_old(now, budget);
-  for (left = budget; left > 0; --left) {
-    if (hidden_.empty() || hidden_.top().key > unix_ms(now)) break;
-    const std::uint32_t slot = hidden_.top().slot;
-    leave_state(slot);
-    make_visible(slot);
-  }
-  for (; left > 0; --left) {
+  if (tenants_ == nullptr || !more_expired) show_until(unix_ms(now));
+  for (left = left_hidden; left > 0; --left) {
     if (delayed_.head == kNone || entries_[delayed_.head].sent_at + fifo_delay_ > now) break;
     const std::uint32_t slot = delayed_.head;
     leave_state(slot);

@@ -172,7 +172,8 @@ class Queue {
   Entry apply(const Removed& event);
 
   /// Ends leases and delays, and removes what is older than the retention period, at most `budget` of each; appends what
-  /// it removed to `removed`. Returns whether something is left to do for this time.
+  /// it removed to `removed`. Returns whether something is left to do for this time. How often it is called makes no difference:
+  /// the living engine looks at a queue at other times than a replay of its log.
   bool advance(Timestamp now, RetentionPeriod retention, std::size_t budget, std::vector<Entry>& removed);
 
   /// Removes up to `budget` messages and deduplication ids in no particular order; for queues that were purged or deleted.

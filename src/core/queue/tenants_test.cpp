@@ -44,13 +44,24 @@ class FairFixture {
   }
   void pass(milliseconds time) {
     now += time;
-    while (queue.advance(now, {}, 3, removed)) {
+    while (queue.advance(now, retention, 3, removed)) {
     }
+  }
+  /// The group's message arrives from another queue, where it has waited.
+  void move_here(std::string_view group, seconds age) {
+    queue.apply(Arrived{.id = {}, .sequence = queue.next_sequence(), .sent_at = now - age, .visible_at = now, .at = now, .group = group});
+  }
+
+  [[nodiscard]] std::set<std::string> noisy() const {
+    std::set<std::string> groups;
+    queue.for_each_noisy_group([&](std::string_view group) { groups.emplace(group); });
+    return groups;
   }
 
   Queue queue;
   Timestamp now = kStart;
   SequenceNumber last;
+  RetentionPeriod retention;
   std::vector<Entry> removed;
 };
 
@@ -138,6 +149,54 @@ TEST(FairQueue, GroupsGoWithTheirLastMessage) {
   std::size_t groups = 0;
   q.queue.for_each_group([&](std::uint32_t, std::string_view) { ++groups; });
   EXPECT_EQ(groups, 0u);
+}
+
+TEST(FairQueue, WhatComesBackBeforeTheRestExpiresKeepsAGroupNoisy) {
+  for (const bool looked_at_between : {false, true}) {
+    SCOPED_TRACE(looked_at_between);
+    FairFixture q;
+    q.retention = *RetentionPeriod::of(60);
+    q.send("a", 39);
+    q.move_here("a", 50s);
+    q.receive(5s);
+    for (int i = 1; i < 39; ++i) q.receive();
+    EXPECT_EQ(q.queue.noisy_groups(), 1u);
+    if (looked_at_between) q.pass(6s);
+    q.pass(looked_at_between ? 14s : 20s);
+    EXPECT_EQ(q.removed.size(), 1u) << "the one that was moved here";
+    EXPECT_EQ(q.queue.noisy_groups(), 1u);
+  }
+}
+
+RC_GTEST_PROP(FairQueue, HowOftenTimeIsLookedAtMakesNoDifference, ()) {
+  FairFixture often;
+  FairFixture seldom;
+  often.retention = seldom.retention = *RetentionPeriod::of(60);
+  const auto steps = *rc::gen::resize(120, rc::gen::arbitrary<std::vector<std::pair<std::uint8_t, std::uint16_t>>>());
+  for (const auto& [kind, a] : steps) {
+    const int parts = 1 + a % 7;
+    const milliseconds part{a % 5'000};
+    for (int i = 0; i < parts; ++i) often.pass(part);
+    seldom.pass(parts * part);
+    for (FairFixture* q : {&often, &seldom}) {
+      const std::string group(1, static_cast<char>('a' + a % 2));
+      switch (kind % 3) {
+        case 0:
+          for (int i = 0; i < a % 40; ++i) {
+            if (a % 3 == 0) q->move_here(group, seconds{(a + i * 11) % 60});
+            else q->send(group);
+          }
+          break;
+        default:
+          for (int i = 0; i < a % 60; ++i) q->receive(seconds{1 + (a + i) % 30});
+          break;
+      }
+    }
+    RC_ASSERT(often.removed.size() == seldom.removed.size());
+    RC_ASSERT(often.queue.counts() == seldom.queue.counts());
+    RC_ASSERT(often.last == seldom.last);
+    RC_ASSERT(often.noisy() == seldom.noisy());
+  }
 }
 
 /// As from a snapshot.
