@@ -13,14 +13,18 @@
 # The target is fanfare_core_queue; includes are written from src/: #include "core/queue/queue.h".
 # DEPS are direct: a module names every module whose headers its own files include.
 
-add_library(fanfare_options INTERFACE)
-target_include_directories(fanfare_options INTERFACE "${CMAKE_CURRENT_SOURCE_DIR}/src")
-target_compile_options(fanfare_options INTERFACE -Wall -Wextra -Wshadow -Wnon-virtual-dtor
-  -Woverloaded-virtual -Wimplicit-fallthrough
+# What we are warned of is our own affair: of this folder and below, never of whoever links our libraries.
+add_compile_options(-Wall -Wextra -Wshadow -Wnon-virtual-dtor -Woverloaded-virtual -Wimplicit-fallthrough
   -Wno-missing-field-initializers)  # designated initialisers leave out what has a default
 if(FANFARE_WERROR)
-  target_compile_options(fanfare_options INTERFACE -Werror)
+  add_compile_options(-Werror)
 endif()
+
+# What our headers need, and what everything in one program must be built with. cmake/fanfare_install.cmake exports it.
+add_library(fanfare_options INTERFACE)
+target_include_directories(fanfare_options INTERFACE "$<BUILD_INTERFACE:${CMAKE_CURRENT_SOURCE_DIR}/src>"
+  "$<INSTALL_INTERFACE:include/fanfare/internal>")
+target_compile_features(fanfare_options INTERFACE cxx_std_20)
 if(FANFARE_SANITIZE)
   target_compile_options(fanfare_options INTERFACE -fsanitize=${FANFARE_SANITIZE} -fno-omit-frame-pointer
     -fno-sanitize-recover=all)
@@ -107,15 +111,26 @@ function(fanfare_module module)
     list(APPEND dep_targets ${dep_target})
   endforeach()
 
+  # A library that was found as a file is a name to whoever links an installed one.
+  set(external "")
+  foreach(library ${ARG_EXTERNAL})
+    if(library MATCHES "^/.*/lib([^/]+)[.](so|a)$")
+      list(APPEND external "$<BUILD_INTERFACE:${library}>" "$<INSTALL_INTERFACE:${CMAKE_MATCH_1}>")
+    else()
+      list(APPEND external ${library})
+    endif()
+  endforeach()
+
   if(ARG_SOURCES)
     add_library(${target} STATIC ${ARG_SOURCES} ${ARG_HEADERS})
-    target_link_libraries(${target} PUBLIC fanfare_options ${dep_targets} ${ARG_EXTERNAL})
+    target_link_libraries(${target} PUBLIC fanfare_options ${dep_targets} ${external})
     set(archive "$<TARGET_FILE:${target}>")
   else()
     add_library(${target} INTERFACE ${ARG_HEADERS})
-    target_link_libraries(${target} INTERFACE fanfare_options ${dep_targets} ${ARG_EXTERNAL})
+    target_link_libraries(${target} INTERFACE fanfare_options ${dep_targets} ${external})
     set(archive "")
   endif()
+  set_target_properties(${target} PROPERTIES FANFARE_DEPS "${dep_targets}")
 
   if(FANFARE_TESTS AND ARG_TESTS)
     add_executable(${target}_test ${ARG_TESTS})
