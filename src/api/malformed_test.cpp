@@ -39,10 +39,14 @@ std::vector<Case> cases() {
   return {
       // Routing.
       {"an unknown path", get("/nowhere"), 404, "UnknownOperationException"},
+      {"health at the wrong port", get("/readyz"), 404, "health is told at /livez and /readyz of the admin port, serve --admin."},
       {"a path like a queue's with a short account", get("/000/work"), 404, "UnknownOperationException"},
-      {"a GET without anything", get("/"), 400, "<Code>MissingAction</Code>"},
+      {"a GET without anything", get("/"), 400,
+       "<Code>MissingAction</Code><Message>The request must contain the parameter Action. This is the endpoint of SNS, SQS and STS; health is told at "
+       "/livez and /readyz of the admin port, serve --admin.</Message>"},
       {"a POST without anything", post("/", "", ""), 400, "<Code>MissingAction</Code>"},
-      {"a form without an action", query_request("Version=2012-11-05"), 400, "<Code>MissingAction</Code>"},
+      {"a form without an action", query_request("Version=2012-11-05"), 400,
+       "<Code>MissingAction</Code><Message>The request must contain the parameter Action.</Message>"},
       {"an empty action", query_request("Action=&Version=2012-11-05"), 400, "<Code>MissingAction</Code>"},
       {"an unknown action of SQS", query_request("Action=Frobnicate&Version=2012-11-05"), 400,
        "<Code>InvalidAction</Code><Message>The action Frobnicate is not valid for this endpoint.</Message>"},

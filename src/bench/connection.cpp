@@ -10,6 +10,8 @@
 #include <cstring>
 #include <utility>
 
+#include "net/tls_trust.h"
+
 namespace fanfare::bench {
 
 TlsContext make_tls_context() {
@@ -83,6 +85,7 @@ Progress Connection::establish() {
       if (error == SSL_ERROR_WANT_READ || error == SSL_ERROR_WANT_WRITE) return Progress::Again;
       const char* reason = ERR_reason_error_string(ERR_get_error());
       error_ = reason != nullptr ? reason : "the TLS handshake failed";
+      error_ += net::describe_untrusted(SSL_get_verify_result(tls_.get()), true);
       return Progress::Failed;
     }
   }

@@ -24,6 +24,7 @@
 #include "base/assert.h"
 #include "base/marks.h"
 #include "net/name_service.h"
+#include "net/tls_trust.h"
 #include "wire/http/headers.h"
 #include "wire/http/request.h"
 #include "wire/http/response.h"
@@ -484,8 +485,8 @@ class HttpClient::Impl {
     const auto [shaken] = co_await c->tls->async_handshake(asio::ssl::stream_base::client, kToken);
     if (!shaken && !c->timed_out) co_return std::nullopt;
     HttpFailure failure = failed(shaken, HttpError::Tls, fmt::format("shaking hands with {}", origin.authority()));
-    if (const long verdict = SSL_get_verify_result(ssl); failure.error == HttpError::Tls && verdict != X509_V_OK)
-      failure.detail += fmt::format(" ({})", X509_verify_cert_error_string(verdict));
+    if (failure.error == HttpError::Tls)
+      failure.detail += describe_untrusted(SSL_get_verify_result(ssl), self->options_.ca_file.empty() && self->options_.ca_pem.empty());
     co_return failure;
   }
 

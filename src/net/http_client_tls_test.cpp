@@ -45,7 +45,8 @@ TEST_F(HttpClientTls, UnknownAuthoritiesAreRefused) {
   HttpClient stranger{context.get_executor()};
   const Outcome unknown = run(stranger, server.request("127.0.0.1"));
   EXPECT_EQ(error_of(unknown), HttpError::Tls);
-  EXPECT_NE(unknown.error().detail.find("self-signed certificate"), std::string::npos) << unknown.error().detail;
+  EXPECT_NE(unknown.error().detail.find("(self-signed certificate; if it is to be trusted, name a PEM file with it in the environment variable SSL_CERT_FILE)"),
+            std::string::npos) << unknown.error().detail;
   EXPECT_FALSE(unknown.error().maybe_executed);
 }
 
@@ -58,6 +59,7 @@ TEST_F(HttpClientTls, CertificatesForOtherNamesAreRefused) {
   for (const char* host : {"127.0.0.1", "localhost"}) {
     const Outcome outcome = run(client, server.request(host));
     EXPECT_EQ(error_of(outcome), HttpError::Tls) << host;
+    EXPECT_EQ(outcome.error().detail.find("SSL_CERT_FILE"), std::string::npos) << "another name is no matter of trust: " << outcome.error().detail;
   }
 }
 

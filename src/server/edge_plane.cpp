@@ -78,7 +78,7 @@ void EdgePlane::on_broken(net::ConnectionId id, const http::RequestError& error)
 
 void EdgePlane::serve_file(net::ConnectionId id, const http::Request& request) {
   const auto file = files_.find(request.path);
-  if (file == files_.end()) return answer(id, rest_.problem(edge::ProblemType::NotFound, "no such path"));
+  if (file == files_.end()) return answer(id, rest_.problem(edge::ProblemType::NotFound, "no such path; health is told at /livez and /readyz of the admin port, serve --admin"));
   if (request.method != "GET" && request.method != "HEAD") {
     edge::Response response = rest_.problem(edge::ProblemType::MethodNotAllowed, "use GET here");
     response.headers.emplace_back("Allow", "GET, HEAD");

@@ -13,7 +13,7 @@ import threading
 import time
 import unittest
 
-from program import DEADLINE, Server, main, run, url
+from program import DEADLINE, PROGRAM, Server, main, run, url
 
 ALLOW_TOPICS = {"Statement": [{"Effect": "Allow", "Principal": {"Service": "sns.amazonaws.com"}, "Action": "sqs:SendMessage", "Resource": "*"}]}
 DENY_PLAIN = {"Effect": "Deny", "Principal": "*", "Action": "sqs:*", "Resource": "*", "Condition": {"Bool": {"aws:SecureTransport": "false"}}}
@@ -120,6 +120,20 @@ class Tls(unittest.TestCase):
         done = subprocess.run(["curl", "-sS", "--cacert", self.server.certificate, "https://localhost:%d/?Action=ListQueues&Version=2012-11-05" % self.server.port],
                               capture_output=True, text=True, timeout=DEADLINE)
         self.assertIn("ListQueuesResponse", done.stdout, done.stderr)
+
+    def test_a_client_that_does_not_trust_it_is_told_how(self):
+        says = "self-signed certificate; if it is to be trusted, name a PEM file with it in the environment variable SSL_CERT_FILE)"
+        endpoint = "https://127.0.0.1:%d" % self.server.port
+        for command in [("bench", "send", "--duration", "100ms"), ("lint",),
+                        ("policy", "explain", "--principal", "anonymous", "--action", "sqs:SendMessage", "--resource", "arn:aws:sqs:us-east-1:000000000000:q")]:
+            with self.subTest(command):
+                code, _, error = run(*command, "--endpoint", endpoint)
+                self.assertEqual(code, 2, error)
+                self.assertIn(says, error)
+        trusting = dict(os.environ, SSL_CERT_FILE=self.server.certificate)
+        done = subprocess.run([PROGRAM, "bench", "send", "--duration", "100ms", "--endpoint", endpoint], env=trusting, capture_output=True, text=True,
+                              timeout=DEADLINE)
+        self.assertEqual(done.returncode, 0, done.stderr)
 
     def test_a_plain_request_is_told_to_use_https(self):
         connection = http.client.HTTPConnection("127.0.0.1", self.server.port, timeout=DEADLINE)

@@ -9,6 +9,9 @@
 namespace fanfare::api::aws {
 namespace {
 
+/// For those who look at this port as at a web site, or for health at it.
+constexpr std::string_view kWhereHealthIs = "This is the endpoint of SNS, SQS and STS; health is told at /livez and /readyz of the admin port, serve --admin.";
+
 using wire::http::equal_ignoring_case;
 
 /// More than any request needs: ten entries with a hundred attributes of three parameters each are 3,000.
@@ -178,7 +181,8 @@ std::optional<ApiError> Router::route(const wire::http::Request& request, const 
                      fmt::format("The method {} is not allowed: use POST or GET.", request.method.substr(0, 32)));
   }
   if (request.path != "/" && route.queue_path.empty()) {
-    return api_error(CommonError::NotFound, "There is nothing at this path: use / or the path of a queue URL.");
+    return api_error(CommonError::NotFound,
+                     fmt::format("There is nothing at this path: use / or the path of a queue URL. {}", kWhereHealthIs));
   }
   if (!head.content_encoding.empty() && !equal_ignoring_case(head.content_encoding, "identity")) {
     return api_error(CommonError::UnsupportedMediaType,
@@ -236,7 +240,8 @@ std::optional<ApiError> Router::route_query(const wire::http::Request& request, 
   }
   const std::string_view action = find(parameters_, "Action");
   if (action.empty()) {
-    return api_error(CommonError::MissingAction, "The request must contain the parameter Action.");
+    return api_error(CommonError::MissingAction, parameters_.empty() ? fmt::format("The request must contain the parameter Action. {}", kWhereHealthIs)
+                                                                     : "The request must contain the parameter Action.");
   }
   const std::string_view version = find(parameters_, "Version");
   const auto knows = [&](const ServiceModel& model) {
