@@ -72,9 +72,11 @@ class BenchCommand {
   int run(Flags& flags) {
     const auto duration = parse_duration(flags.duration);
     const auto warm_up = parse_duration(flags.warm_up);
+    std::string wrong;
     if (!duration || *duration <= milliseconds{0})
-      return refuse("--duration " + flags.duration + ": more than nothing, written as 500ms, 10s, 2m");
-    if (!warm_up) return refuse("--warm-up " + flags.warm_up + ": written as 500ms, 10s, 2m");
+      wrong = "--duration " + flags.duration + ": more than nothing, written as 500ms, 10s, 2m";
+    if (!warm_up) wrong += fmt::format("{}--warm-up {}: written as 500ms, 10s, 2m", wrong.empty() ? "" : "; also ", flags.warm_up);
+    if (!wrong.empty()) return refuse(wrong);
     std::vector<bench::Row> rows;
     if (flags.workload == "disk") {
       const std::size_t bytes = flags.body.value_or(4096);

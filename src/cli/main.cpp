@@ -2,6 +2,7 @@
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <string>
 #include <vector>
 
@@ -14,6 +15,23 @@
 
 namespace {
 
+/// The texts of all values that are not accepted, in the order of the command line; that of `first` where no value is to blame.
+/// CLI11 stops at the first one in the order in which the options were declared.
+std::string every_problem(const CLI::App& command, const CLI::Error& first) {
+  std::vector<CLI::Option*> looked_at;
+  std::string text;
+  for (CLI::Option* option : command.parse_order()) {
+    if (std::find(looked_at.begin(), looked_at.end(), option) != looked_at.end()) continue;
+    looked_at.push_back(option);
+    try {
+      option->run_callback();  // checks and converts; what it sets is not used any more
+    } catch (const CLI::ParseError& error) {
+      text.append(text.empty() ? "" : "; also ").append(error.what());
+    }
+  }
+  return text.empty() ? first.what() : text;
+}
+
 /// What is wrong in one line, and where help is: the whole help behind it would push it off the screen.
 std::string explain(const CLI::App* app, const CLI::Error& error) {
   const CLI::App* command = app;
@@ -22,7 +40,7 @@ std::string explain(const CLI::App* app, const CLI::Error& error) {
     command = command->get_subcommands().front();
     name += " " + command->get_name();
   }
-  std::string what = error.what();
+  std::string what = every_problem(*command, error);
   if (command->get_require_subcommand_min() > 0) {
     std::string accepted;
     for (const CLI::App* one : command->get_subcommands([](const CLI::App*) { return true; }))

@@ -215,6 +215,32 @@ Result<Success, std::string> one_of(std::string_view flag, const std::string& va
   return fmt::format("--{}: '{}' is unknown; accepted are {}", flag, value, list);
 }
 
+Result<Success, std::string> check_mail(const ServeOptions& options) {
+  if (options.smtp.empty()) {
+    if (!options.smtp_from.empty() || options.smtp_plain || !options.smtp_login_file.empty() || !options.smtp_ca_file.empty())
+      return std::string{"--smtp: names the mail server that the other settings of mail are for; it is missing"};
+    return Success{};
+  }
+  if (const auto server = net::check_smtp_url(options.smtp); !server) return "--smtp: " + server.error();
+  if (!wire::mail::is_address(options.smtp_from))
+    return fmt::format("--smtp-from: '{}' is no e-mail address; say where mails come from, such as news@example.com", options.smtp_from);
+  if (options.smtp_plain && options.smtp.starts_with("smtps:")) return std::string{"--smtp-plain: an smtps:// server has TLS from the first byte; write smtp://"};
+  return Success{};
+}
+
+Result<Success, std::string> check_roles(const ServeOptions& options) {
+  std::string_view rest = options.roles;
+  if (rest.empty()) return std::string{"--roles: name at least one of broker, live, inbox, console"};
+  while (!rest.empty()) {
+    const std::size_t comma = std::min(rest.find(','), rest.size());
+    if (std::find(kRoles.begin(), kRoles.end(), rest.substr(0, comma)) == kRoles.end())
+      return fmt::format("--roles: '{}' is unknown; accepted are broker, live, inbox, console", rest.substr(0, comma));
+    rest.remove_prefix(std::min(comma + 1, rest.size()));
+  }
+  if (!options.has_role("broker")) return std::string{"--roles: this version runs the other roles beside its own broker only; add broker"};
+  return Success{};
+}
+
 }  // namespace
 
 bool ServeOptions::has_role(std::string_view role) const {
@@ -252,65 +278,54 @@ std::uint64_t fitting_segment_bytes(std::uint64_t configured, std::uint64_t disk
 }
 
 Result<Success, std::string> check(const ServeOptions& options) {
-  if (options.data.empty()) return std::string{"--data: '' is no folder; name one, or say --memory"};
+  std::string problems;  // all of them, in one line
+  const auto note = [&problems](std::string_view problem) { problems.append(problems.empty() ? "" : "; also ").append(problem); };
+  const auto note_unless = [&note](const Result<Success, std::string>& fine) {
+    if (!fine) note(fine.error());
+  };
+  if (options.data.empty()) note("--data: '' is no folder; name one, or say --memory");
   for (const auto& [flag, address] : {std::pair{"listen", options.listen}, {"edge", options.edge}, {"admin", options.admin}})
-    if (const auto parsed = net::HostPort::parse(address); !parsed)
-      return fmt::format("--{} {}: {}", flag, address, net::describe(parsed.error()));
-  if (const auto ok = one_of("auth", options.auth, {"development", "enforced"}); !ok) return ok;
-  if (options.auth == "enforced" && options.identities.empty())
-    return std::string{"--auth enforced: name the users and their keys with --identities FILE"};
-  if (const auto ok = one_of("policies", options.policies, {"full", "off"}); !ok) return ok;
-  if (const auto ok = one_of("durability", options.durability, {"sync", "relaxed"}); !ok) return ok;
-  if (const auto ok = one_of("inbox-store", options.inbox_store, {"sqlite"}); !ok) return ok;
-  if (const auto ok = one_of("clock", options.clock, {"real", "manual"}); !ok) return ok;
-  if (const auto ok = one_of("loop", options.loop, {"auto", "io_uring", "epoll"}); !ok) return ok;
-  if (!options.smtp.empty()) {
-    if (const auto server = net::check_smtp_url(options.smtp); !server) return "--smtp: " + server.error();
-    if (!wire::mail::is_address(options.smtp_from))
-      return fmt::format("--smtp-from: '{}' is no e-mail address; say where mails come from, such as news@example.com", options.smtp_from);
-    if (options.smtp_plain && options.smtp.starts_with("smtps:")) return std::string{"--smtp-plain: an smtps:// server has TLS from the first byte; write smtp://"};
-  } else if (!options.smtp_from.empty() || options.smtp_plain || !options.smtp_login_file.empty() || !options.smtp_ca_file.empty()) {
-    return std::string{"--smtp: names the mail server that the other settings of mail are for; it is missing"};
-  }
-  for (const auto& [name, file] : {std::pair{"--smtp-ca-file", options.smtp_ca_file}, {"sns.ca_file", options.sns_ca_file}})
-    if (!file.empty() && !is_readable(file)) return fmt::format("{} {}: expected a file of certificates in PEM; it cannot be read, or is empty", name, file);
-  for (const auto& [name, url] : {std::pair{"sns.signing_url", options.sns_signing_url}, {"sns.public_url", options.sns_public_url}})
-    if (const auto ok = is_origin(name, url); !url.empty() && !ok) return ok;
-  for (const std::string& origin : options.allowed_origins)
-    // Pages of applications have schemes of their own: capacitor://localhost.
-    if (const auto ok = is_origin("edge.allowed_origins", origin); origin != "*" && origin != "null" && !ok && (origin.starts_with("http") || origin.find("://") == std::string::npos))
-      return ok;
+    if (const auto parsed = net::HostPort::parse(address); !parsed) note(fmt::format("--{} {}: {}", flag, address, net::describe(parsed.error())));
+  note_unless(check_roles(options));
+  note_unless(one_of("auth", options.auth, {"development", "enforced"}));
+  if (options.auth == "enforced" && options.identities.empty()) note("--auth enforced: name the users and their keys with --identities FILE");
+  note_unless(one_of("policies", options.policies, {"full", "off"}));
+  if (options.region.empty() || options.region.size() > 64 || !std::all_of(options.region.begin(), options.region.end(), is_region_character))
+    note(fmt::format("--region: '{}' is no region; accepted are 1 to 64 letters, digits and hyphens, such as us-east-1", options.region));
+  if (options.account.size() != 12 || !std::all_of(options.account.begin(), options.account.end(), [](char c) { return c >= '0' && c <= '9'; }))
+    note(fmt::format("--account: '{}' is no account; accepted are 12 digits", options.account));
+  note_unless(one_of("durability", options.durability, {"sync", "relaxed"}));
+  note_unless(one_of("inbox-store", options.inbox_store, {"sqlite"}));
+  note_unless(one_of("clock", options.clock, {"real", "manual"}));
+  if (options.threads && (*options.threads < 1 || *options.threads > 256))
+    note(fmt::format("--threads: {} is out of range; accepted are 1 to 256, and without the option there is one a core", *options.threads));
+  note_unless(one_of("loop", options.loop, {"auto", "io_uring", "epoll"}));
+  if (const auto plan = FaultPlan::parse(options.chaos); !plan) note("--chaos: " + plan.error());
+  if (options.chaos_seed < 0 || options.chaos_seed > 999'999'999)
+    note(fmt::format("--chaos-seed: {} is out of range; accepted are 0 to 999999999", options.chaos_seed));
+  if (std::error_code ignored; !options.edge_files.empty() && !std::filesystem::is_directory(options.edge_files, ignored))
+    note(fmt::format("--edge-files: {} is no folder", options.edge_files));
+  note_unless(check_mail(options));
   if (options.tls_certificate.empty() != options.tls_key.empty())
-    return fmt::format("--{}: a certificate and its key belong together; the {} is missing",
-                       options.tls_certificate.empty() ? "tls-certificate" : "tls-key", options.tls_certificate.empty() ? "certificate" : "key");
-  if (const auto plan = FaultPlan::parse(options.chaos); !plan) return "--chaos: " + plan.error();
-  std::string_view rest = options.roles;
-  if (rest.empty()) return std::string{"--roles: name at least one of broker, live, inbox, console"};
-  while (!rest.empty()) {
-    const std::size_t comma = std::min(rest.find(','), rest.size());
-    if (std::find(kRoles.begin(), kRoles.end(), rest.substr(0, comma)) == kRoles.end())
-      return fmt::format("--roles: '{}' is unknown; accepted are broker, live, inbox, console", rest.substr(0, comma));
-    rest.remove_prefix(std::min(comma + 1, rest.size()));
+    note(fmt::format("--{}: a certificate and its key belong together; the {} is missing",
+                     options.tls_certificate.empty() ? "tls-certificate" : "tls-key", options.tls_certificate.empty() ? "certificate" : "key"));
+  for (const auto& [name, file] : {std::pair{"--smtp-ca-file", options.smtp_ca_file}, {"sns.ca_file", options.sns_ca_file}})
+    if (!file.empty() && !is_readable(file)) note(fmt::format("{} {}: expected a file of certificates in PEM; it cannot be read, or is empty", name, file));
+  for (const auto& [name, url] : {std::pair{"sns.signing_url", options.sns_signing_url}, {"sns.public_url", options.sns_public_url}})
+    if (!url.empty()) note_unless(is_origin(name, url));
+  for (const std::string& origin : options.allowed_origins) {
+    // Pages of applications have schemes of their own: capacitor://localhost.
+    const bool other_scheme = !origin.starts_with("http") && origin.find("://") != std::string::npos;
+    if (origin != "*" && origin != "null" && !other_scheme) note_unless(is_origin("edge.allowed_origins", origin));
   }
-  if (!options.has_role("broker"))
-    return std::string{"--roles: this version runs the other roles beside its own broker only; add broker"};
   for (const auto* sources : {&options.live_sources, &options.inbox_sources})
     for (const SourceOptions& source : *sources)
       if (!source.topic.empty())
-        return fmt::format("sources: {{topic: {}}}: this version polls queues only; subscribe a queue to the topic and name it", source.topic);
-  if (options.account.size() != 12 || !std::all_of(options.account.begin(), options.account.end(), [](char c) { return c >= '0' && c <= '9'; }))
-    return fmt::format("--account: '{}' is no account; accepted are 12 digits", options.account);
-  if (options.region.empty() || options.region.size() > 64 || !std::all_of(options.region.begin(), options.region.end(), is_region_character))
-    return fmt::format("--region: '{}' is no region; accepted are 1 to 64 letters, digits and hyphens, such as us-east-1", options.region);
-  if (std::error_code ignored; !options.edge_files.empty() && !std::filesystem::is_directory(options.edge_files, ignored))
-    return fmt::format("--edge-files: {} is no folder", options.edge_files);
-  if (options.threads && (*options.threads < 1 || *options.threads > 256))
-    return fmt::format("--threads: {} is out of range; accepted are 1 to 256, and without the option there is one a core", *options.threads);
-  if (options.chaos_seed < 0 || options.chaos_seed > 999'999'999)
-    return fmt::format("--chaos-seed: {} is out of range; accepted are 0 to 999999999", options.chaos_seed);
+        note(fmt::format("sources: {{topic: {}}}: this version polls queues only; subscribe a queue to the topic and name it", source.topic));
   if (options.segment_bytes < (1u << 20) || options.segment_bytes > (4ull << 30))
-    return fmt::format("journal.segment_bytes: {} bytes are out of range; accepted are 1MiB to 4GiB", options.segment_bytes);
-  if (options.snapshot_bytes < (64u << 10)) return fmt::format("journal.snapshot_bytes: {} bytes are out of range; accepted are 64KiB and more", options.snapshot_bytes);
+    note(fmt::format("journal.segment_bytes: {} bytes are out of range; accepted are 1MiB to 4GiB", options.segment_bytes));
+  if (options.snapshot_bytes < (64u << 10)) note(fmt::format("journal.snapshot_bytes: {} bytes are out of range; accepted are 64KiB and more", options.snapshot_bytes));
+  if (!problems.empty()) return problems;
   return Success{};
 }
 

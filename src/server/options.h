@@ -74,7 +74,7 @@ Result<Success, std::string> read_config_file(const std::string& path, ServeOpti
 /// and then nothing at all. `disk_bytes` is its whole size; 0: not known.
 std::uint64_t fitting_segment_bytes(std::uint64_t configured, std::uint64_t disk_bytes);
 
-/// What one flag or key of the file may hold; the error says what is accepted.
+/// What flags and keys of the file may hold; the error names each that is wrong, in the order of `serve --help`, and what is accepted.
 Result<Success, std::string> check(const ServeOptions& options);
 
 }  // namespace fanfare::server

@@ -152,6 +152,10 @@ TEST_F(ConfigFile, WhatIsRefusedNamesLineKeyAndWhatIsAccepted) {
     options_ = {};
     EXPECT_NE(read(one.text).find(one.says), std::string::npos) << one.text << "says: " << read(one.text);
   }
+  options_ = {};
+  EXPECT_EQ(read("roles: cook\nthreads: 0\naccount: 1\nmemory: true\n"),
+            "--roles: 'cook' is unknown; accepted are broker, live, inbox, console; also --account: '1' is no account; accepted are 12 digits; also "
+            "--threads: 0 is out of range; accepted are 1 to 256, and without the option there is one a core") << "all at once";
   EXPECT_NE(read_config_file(folder_.path() + "/none.yaml", options_).error().find("cannot be read"), std::string::npos);
 }
 

@@ -43,6 +43,21 @@ class CommandLine(unittest.TestCase):
                 self.assertEqual(len(error.splitlines()), 2, "the error must not scroll away: " + error)
                 self.assertIn("--help", error)
 
+    def test_all_wrong_options_are_told_in_the_order_of_the_command_line(self):
+        for arguments, says in [
+            (("serve", "--chaos-seed", "x", "--memory", "--threads", "0"),
+             "fanfare serve: --chaos-seed: 'x' is no whole number; accepted are whole numbers from 0 to 999999999; "
+             "also --threads: 0 is out of range; accepted are whole numbers from 1 to 256"),
+            (("serve", "--threads", "0", "--chaos-seed", "x"),
+             "fanfare serve: --threads: 0 is out of range; accepted are whole numbers from 1 to 256; "
+             "also --chaos-seed: 'x' is no whole number; accepted are whole numbers from 0 to 999999999"),
+            (("serve", "--clock", "slow", "--roles", "cook", "--account", "1"),
+             "fanfare: --roles: 'cook' is unknown; accepted are broker, live, inbox, console; also --account: '1' is no account; accepted are "
+             "12 digits; also --clock: 'slow' is unknown; accepted are real, manual"),
+        ]:
+            with self.subTest(arguments):
+                self.assertEqual(self.refused(*arguments).splitlines()[0], says)
+
     def test_a_folder_is_no_configuration(self):
         with tempfile.TemporaryDirectory() as folder:
             self.assertEqual(self.refused("serve", "--config", folder), "fanfare: %s: cannot be read: Is a directory\n" % folder)
@@ -59,6 +74,7 @@ class CommandLine(unittest.TestCase):
     def test_bench_names_the_duration_that_it_cannot_read(self):
         self.assertIn("--duration 1x: ", self.refused("bench", "send", "--duration", "1x"))
         self.assertIn("--warm-up soon: ", self.refused("bench", "send", "--warm-up", "soon"))
+        self.assertRegex(self.refused("bench", "send", "--warm-up", "soon", "--duration", "0s"), "--duration 0s: .*; also --warm-up soon: ")
 
     def test_what_an_endpoint_refuses_is_told_as_its_code_and_message(self):
         with tempfile.TemporaryDirectory() as folder:
