@@ -75,6 +75,16 @@ void CommitHistogram::add(double seconds) {
   sum_seconds += seconds;
 }
 
+UpkeepStats::Hold UpkeepStats::overall() const {
+  Hold all;
+  for (const auto& [part, hold] : holds) {
+    all.longest = std::max(all.longest, hold.longest);
+    all.longest_work = std::max(all.longest_work, hold.longest_work);
+    all.work += hold.work;
+  }
+  return all;
+}
+
 Broker::Broker(BrokerOptions options, std::unique_ptr<journal::Journal> journal, engine::Engine engine, Clock& clock, Log& log)
     : options_(options),
       clock_(clock),
@@ -145,8 +155,13 @@ void Broker::handle(const engine::Input& input, Timestamp now) {
   std::vector<LogPosition> wanted;
   {
     const std::lock_guard lock{mutex_};
+    const bool by_time = std::holds_alternative<engine::DeadlineCame>(input);
+    const HoldStart hold = by_time ? start_hold() : HoldStart{};
     handle_locked(input, now);
-    if (std::holds_alternative<engine::DeadlineCame>(input)) wanted = engine_->wanted_contents();
+    if (by_time) {
+      wanted = engine_->wanted_contents();
+      note_hold("deadlines", hold);
+    }
   }
   if (!wanted.empty()) hand_in_contents(wanted, now);
 }
@@ -333,9 +348,12 @@ void Broker::maintain_locked() {
   if (journal_->durable_end() != journal_->next_position()) return;
   const Instant now = clock_.steady();
   const LogPosition needed = std::min(engine_->oldest_needed_position().value_or(snapshot_position_), snapshot_position_);
-  if (needed > journal_->first_position())
+  if (needed > journal_->first_position()) {
+    const HoldStart hold = start_hold();
     if (const auto trimmed = journal_->trim(std::min(needed, journal_->durable_end())); !trimmed)
       log_.warn("journal.trim_failed", {{"error", journal::name_of(trimmed.error())}});
+    note_hold("trim", hold);
+  }
   const UpkeepStep next = decide_upkeep(shape_locked());
   if (next.kind == UpkeepStep::Kind::Snapshot && now >= next_snapshot_) begin_snapshot_locked(Pace::Resting);
   if (next.kind == UpkeepStep::Kind::Relocate && now >= next_relocation_ && may_relocate_locked(next.before))
@@ -380,11 +398,12 @@ LogShape Broker::shape_locked() const {
 
 Broker::HoldStart Broker::start_hold() const { return {clock_.steady(), processor_time()}; }
 
-void Broker::note_hold(const HoldStart& start) {
-  upkeep_.longest_hold = std::max<std::chrono::nanoseconds>(upkeep_.longest_hold, clock_.steady() - start.clock);
+void Broker::note_hold(std::string_view part, const HoldStart& start) {
+  UpkeepStats::Hold& hold = upkeep_.holds[part];
+  hold.longest = std::max<std::chrono::nanoseconds>(hold.longest, clock_.steady() - start.clock);
   const std::chrono::nanoseconds work = processor_time() - start.processor;
-  upkeep_.longest_work = std::max(upkeep_.longest_work, work);
-  upkeep_.work += work;
+  hold.longest_work = std::max(hold.longest_work, work);
+  hold.work += work;
 }
 
 void Broker::begin_job_locked(std::function<void()> job) {
@@ -408,7 +427,7 @@ void Broker::begin_snapshot_locked(Pace pace) {
   const HoldStart hold = start_hold();
   const LogPosition position = engine_->log_end();
   engine_->begin_snapshot();
-  note_hold(hold);
+  note_hold("begin", hold);
   begin_job_locked([this, position, pace] { write_snapshot(position, pace); });
 }
 
@@ -451,9 +470,10 @@ bool Broker::snapshot_slice(std::string& out, Pace pace) {
   bool more = false;
   {
     const std::lock_guard lock{mutex_};
+    const std::string_view part = engine_->snapshot_part();
     const HoldStart hold = start_hold();
     more = engine_->snapshot_slice(options_.snapshot_slice, [&](std::string_view section) { append_framed(out, section); });
-    note_hold(hold);
+    note_hold(part, hold);
   }
   if (more) rest_after_slice(begin, pace);
   return more;
@@ -495,7 +515,7 @@ bool Broker::relocate_slice(LogPosition before, engine::Outputs& outputs) {
   uncommitted_relocation_ += outputs.record_bytes.size();
   upkeep_.relocated_bytes += outputs.record_bytes.size();
   ++upkeep_.slices;
-  note_hold(hold);
+  note_hold("relocation", hold);
   if (!more || uncommitted_relocation_ >= kRelocationCommitBytes) {
     uncommitted_relocation_ = 0;
     if (const auto committed = journal_->commit(journal::Sync::Yes); !committed) {

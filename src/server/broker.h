@@ -73,9 +73,16 @@ struct UpkeepStats {
   std::uint64_t snapshots = 0;
   std::uint64_t relocated_bytes = 0;  ///< of the log, written for contents that were in the way
   std::uint64_t slices = 0;
-  std::chrono::nanoseconds longest_hold{};  ///< of the lock, without commits; by the clock
-  std::chrono::nanoseconds longest_work{};  ///< the same in processor time, which a busy machine does not lengthen
-  std::chrono::nanoseconds work{};          ///< all of it
+  /// How long the lock was held, without commits.
+  struct Hold {
+    std::chrono::nanoseconds longest{};       ///< by the clock
+    std::chrono::nanoseconds longest_work{};  ///< the same in processor time, which a busy machine does not lengthen
+    std::chrono::nanoseconds work{};          ///< all of it
+  };
+  /// By what it was for: "begin" and the other parts of a snapshot (Engine::snapshot_part), "relocation", "trim", and "deadlines", what is
+  /// due by time, with the messages of deleted queues.
+  std::map<std::string_view, Hold> holds;
+  [[nodiscard]] Hold overall() const;  ///< over all
 };
 
 enum class CommitState {
@@ -155,7 +162,7 @@ class Broker {
     std::chrono::nanoseconds processor;
   };
   [[nodiscard]] HoldStart start_hold() const;
-  void note_hold(const HoldStart& start);
+  void note_hold(std::string_view part, const HoldStart& start);
   void begin_job_locked(std::function<void()> job);
   enum class Pace {
     Resting,    // between slices, twice as long as a slice takes; given up when the broker closes

@@ -127,12 +127,16 @@ void BrokerReport::append_metrics(std::string& out) {
   writer.sample("fanfare_journal_snapshots_total", {}, upkeep.snapshots);
   writer.describe("fanfare_journal_relocated_bytes_total", "counter", "Contents written again so that old log could be given up.");
   writer.sample("fanfare_journal_relocated_bytes_total", {}, upkeep.relocated_bytes);
-  writer.describe("fanfare_journal_upkeep_longest_hold_seconds", "gauge", "Longest time that snapshots and relocation held the engine.");
-  writer.sample("fanfare_journal_upkeep_longest_hold_seconds", {}, std::chrono::duration<double>(upkeep.longest_hold).count());
-  writer.describe("fanfare_journal_upkeep_longest_work_seconds", "gauge", "The same in processor time, which a busy machine does not lengthen.");
-  writer.sample("fanfare_journal_upkeep_longest_work_seconds", {}, std::chrono::duration<double>(upkeep.longest_work).count());
-  writer.describe("fanfare_journal_upkeep_work_seconds_total", "counter", "Processor time for which snapshots and relocation held the engine.");
-  writer.sample("fanfare_journal_upkeep_work_seconds_total", {}, std::chrono::duration<double>(upkeep.work).count());
+  const auto append_holds = [&](std::string_view metric, std::string_view type, std::string_view help, auto of) {
+    writer.describe(metric, type, help);
+    for (const auto& [part, hold] : upkeep.holds) writer.sample(metric, {{"part", std::string{part}}}, std::chrono::duration<double>(of(hold)).count());
+  };
+  append_holds("fanfare_journal_upkeep_longest_hold_seconds", "gauge", "Longest time that upkeep held the engine, by what it was for.",
+               [](const UpkeepStats::Hold& hold) { return hold.longest; });
+  append_holds("fanfare_journal_upkeep_longest_work_seconds", "gauge", "The same in processor time, which a busy machine does not lengthen.",
+               [](const UpkeepStats::Hold& hold) { return hold.longest_work; });
+  append_holds("fanfare_journal_upkeep_work_seconds_total", "counter", "Processor time for which upkeep held the engine.",
+               [](const UpkeepStats::Hold& hold) { return hold.work; });
   writer.describe("fanfare_journal_failures_total", "counter", "Failed writes, rolls, trims and background work of the journal.");
   writer.sample("fanfare_journal_failures_total", {}, journal.failures);
   writer.describe("fanfare_broker_long_polls", "gauge", "Receives that wait for a message.");

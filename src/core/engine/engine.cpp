@@ -13,7 +13,7 @@ namespace {
 // Slices: what one call does of work that can be put off. A piece costs 50 to 150 ns.
 constexpr std::size_t kAdvanceBudget = 4'096;
 constexpr std::size_t kGarbagePerCall = 64;
-constexpr std::size_t kGarbagePerDeadline = 4'096;
+constexpr std::size_t kGarbagePerDeadline = 1'024;  // some 0.1 ms
 constexpr std::size_t kArchivePerDeadline = 4'096;
 
 }  // namespace
@@ -47,6 +47,7 @@ bool Engine::snapshot_slice(std::size_t budget, const std::function<void(std::st
 }
 void Engine::abandon_snapshot() { core_->abandon_snapshot(); }
 bool Engine::snapshotting() const { return core_->snapshotting(); }
+std::string_view Engine::snapshot_part() const { return core_->snapshot_part(); }
 void Engine::snapshot(const std::function<void(std::string_view)>& write) {
   begin_snapshot();
   while (snapshot_slice(std::numeric_limits<std::size_t>::max(), write)) {}

@@ -211,12 +211,14 @@ class Engine {
   void begin_snapshot();
   /// Writes more of it, in sections of at most about 64 KiB (a queue or topic with long settings may take more); contents of
   /// messages stay in the journal. handle() may be called between slices and does not change what is written; relocate() may not.
-  /// An entry costs 1 of `budget` and some tens of nanoseconds. Returns whether there is more to do: the last slices, which clean
-  /// up, write nothing.
+  /// An entry costs 1 of `budget` and some tens of nanoseconds. A slice ends with its part of the snapshot. Returns whether there is more
+  /// to do: the last slices, which clean up, write nothing.
   bool snapshot_slice(std::size_t budget, const std::function<void(std::string_view section)>& write);
   /// Nobody wants it any more: only slices that clean up are left. Nothing if none is being made.
   void abandon_snapshot();
   [[nodiscard]] bool snapshotting() const;
+  /// What the next slice belongs to: "messages", "cleaning" and so on; while a snapshot is made.
+  [[nodiscard]] std::string_view snapshot_part() const;
   /// All of it in one call.
   void snapshot(const std::function<void(std::string_view section)>& write);
   /// An engine from what a snapshot wrote, be it one of an older version. `next` gives one section after another, nullopt at the end. Records from the

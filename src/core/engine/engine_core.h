@@ -53,6 +53,7 @@ class EngineCore {
   bool snapshot_slice(std::size_t budget, const std::function<void(std::string_view)>& write);
   void abandon_snapshot();
   [[nodiscard]] bool snapshotting() const { return saving_ != nullptr; }
+  [[nodiscard]] std::string_view snapshot_part() const;
   Result<Success, ReplayError> load(const std::function<std::optional<std::string>()>& next);
   [[nodiscard]] std::optional<LogPosition> oldest_needed_position() const { return payloads_.oldest_position(); }
   bool relocate(LogPosition before, std::uint64_t budget_bytes,

@@ -141,14 +141,31 @@ void EngineCore::begin_snapshot() {
 
 bool EngineCore::snapshot_slice(std::size_t budget, const Write& write) {
   FANFARE_ASSERT(saving_ != nullptr);
-  while (saving_->part != Part::Cleaning) {
-    if (budget == 0) return true;
-    budget -= std::min(budget, save_step(budget, write));
+  if (const Part part = saving_->part; part != Part::Cleaning) {
+    while (budget > 0 && saving_->part == part) budget -= std::min(budget, save_step(budget, write));
+    return true;
   }
   forget_kept(budget);
   if (!saving_->messages.empty() || !saving_->archives.empty() || directory_.abandon_saving((budget + kCostOfSection - 1) / kCostOfSection) || payloads_.let_go(budget)) return true;
   saving_.reset();
   return false;
+}
+
+std::string_view EngineCore::snapshot_part() const {
+  FANFARE_ASSERT(saving_ != nullptr);
+  switch (saving_->part) {
+    case Part::Head: return "head";
+    case Part::Queues: return "queues";
+    case Part::Topics: return "topics";
+    case Part::Subscriptions: return "subscriptions";
+    case Part::Directory: return "directory";
+    case Part::TopicDuplicates: return "topic_duplicates";
+    case Part::Messages: return "messages";
+    case Part::Archives: return "archives";
+    case Part::End: return "end";
+    case Part::Cleaning: return "cleaning";
+  }
+  return "unknown";
 }
 
 void EngineCore::abandon_snapshot() {
