@@ -57,6 +57,12 @@ std::string requests(std::string_view stream, Piece piece) {
       case http::Parse::SendContinue: continue;
       case http::Parse::Error:
         FANFARE_ASSERT(parser.error().status >= 400 && !parser.error().reason.empty());
+        if (const http::Request* head = parser.read_head(received)) {
+          std::string seen;  // touched, not compared
+          for (const std::string_view view : {head->method, head->target, head->path, head->query, head->authority}) append(seen, view);
+          append(seen, head->headers);
+          FANFARE_ASSERT(head->body.empty() && !head->method.empty() && !head->target.empty());
+        }
         return out + "error";  // which of two comes first may depend on the splits
       case http::Parse::NeedMore: break;
     }
