@@ -2,6 +2,7 @@
 
 #include <set>
 
+#include "base/arn.h"
 #include "base/assert.h"
 #include "base/bytes.h"
 #include "base/ids.h"
@@ -40,6 +41,27 @@ TEST(Duration, ReadsAndWritesConfigurationForm) {
   EXPECT_EQ(format_duration(0ms), "0s");
   for (const char* bad : {"", "5", "s", "1m1h", "1s1s", "-1s", "1 s", "1w"})
     EXPECT_EQ(parse_duration(bad), std::nullopt) << bad;
+}
+
+TEST(Arn, IsReadInItsPartsAndWrittenAgain) {
+  const std::string arn = "arn:aws:sqs:eu-west-1:111122223333:orders.fifo";
+  const auto parts = parse_arn(arn, "sqs");
+  ASSERT_TRUE(parts.has_value());
+  EXPECT_EQ(parts->region, "eu-west-1");
+  EXPECT_EQ(parts->account, "111122223333");
+  EXPECT_EQ(parts->name, "orders.fifo");
+  EXPECT_EQ(make_arn("sqs", *parts), arn);
+  for (const std::string_view other : {"", "arn:aws:sns:r:a:n", "arn:aws:sqs", "arn:aws:sqs:r:a", "arn:aws:sqs:r:a:", "arn:aws:sqs::a:n",
+                                       "arn:aws:sqs:r::n", "arn:aws:sqs:r:a:n:extra", "ARN:aws:sqs:r:a:n", "arn:aws-cn:sqs:r:a:n"})
+    EXPECT_FALSE(parse_arn(other, "sqs").has_value()) << other;
+}
+
+TEST(ResourceName, CountsItsFifoSuffix) {
+  EXPECT_TRUE(is_resource_name(std::string(75, 'a') + ".fifo", 80));
+  EXPECT_FALSE(is_resource_name(std::string(76, 'a') + ".fifo", 80));
+  EXPECT_TRUE(is_resource_name("A-z_09", 6));
+  EXPECT_FALSE(is_resource_name("A-z_09", 5));
+  for (const std::string_view bad : {"", ".fifo", "a.b", "a b", "a.fifo.fifo", "a:b"}) EXPECT_FALSE(is_resource_name(bad, 80)) << bad;
 }
 
 TEST(Uuid, TextAndBytesAgree) {

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <charconv>
 
+#include "base/arn.h"
 #include "server/metrics.h"
 #include "wire/json/value.h"
 #include "wire/json/writer.h"
@@ -181,7 +182,7 @@ Chaos::Verdict Chaos::meddle(engine::Request& request, std::vector<engine::Outgo
     note(Fault::Throttle, *queue);
     return verdict;
   }
-  const bool fifo = queue::is_fifo_name(queue->name);  // whose order holds, and whose messages cannot be delayed alone
+  const bool fifo = is_fifo_name(queue->name);  // whose order holds, and whose messages cannot be delayed alone
   if (auto* const send = std::get_if<engine::SendMessage>(&request); send != nullptr && !fifo) {
     hold_back(send->message, *queue, plan, rng);
   } else if (auto* const batch = std::get_if<engine::SendMessageBatch>(&request); batch != nullptr && !fifo) {

@@ -1,5 +1,7 @@
 #include "api/cloudwatch/feed.h"
 
+#include "base/arn.h"
+
 namespace fanfare::api::cloudwatch {
 
 void MetricNames::queue(const engine::QueueKey& key, const engine::MessageCounts& counts, std::optional<Timestamp> oldest_sent,
@@ -15,7 +17,7 @@ void MetricNames::queue(const engine::QueueKey& key, const engine::MessageCounts
   sink_.gauge(of, "ApproximateNumberOfMessagesDelayed", static_cast<double>(counts.delayed));
   sink_.gauge(of, "ApproximateAgeOfOldestMessage",
                  oldest_sent && now_ > *oldest_sent ? static_cast<double>((now_ - *oldest_sent).count() / 1000) : 0.0);
-  if (key.name.str().ends_with(".fifo")) sink_.counter(of, "NumberOfDeduplicatedSentMessages", c.deduplicated);
+  if (is_fifo_name(key.name.str())) sink_.counter(of, "NumberOfDeduplicatedSentMessages", c.deduplicated);
 }
 
 void MetricNames::topic(const engine::TopicKey& key, const engine::TopicCounters& c) {

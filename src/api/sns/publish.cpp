@@ -8,6 +8,7 @@
 #include "api/sns/errors.h"
 #include "api/sns/validate.h"
 #include "api/sqs/message_attributes.h"
+#include "base/arn.h"
 #include "wire/aws_shape/text.h"
 #include "wire/digest/digest.h"
 #include "wire/json/value.h"
@@ -185,7 +186,7 @@ Result<Next, ApiError> publish(const model::PublishInput& in, Call& call) {
   if (!key) return key.error();
   command.topic = *key;
   std::uint64_t bytes = 0;
-  if (auto error = read_publication(in, queue::is_fifo_name(key->name), call, command.publication, bytes)) return *std::move(error);
+  if (auto error = read_publication(in, is_fifo_name(key->name), call, command.publication, bytes)) return *std::move(error);
   return Next::Engine;
 }
 
@@ -206,7 +207,7 @@ Result<Next, ApiError> publish_batch(const model::PublishBatchInput& in, Call& c
 
   auto* const publications = call.arena.take_array<engine::OutgoingPublication>(entries.size());
   std::uint64_t total = 0;
-  const bool fifo = queue::is_fifo_name(key->name);
+  const bool fifo = is_fifo_name(key->name);
   for (std::size_t i = 0; i < entries.size(); ++i) {
     std::uint64_t bytes = 0;
     // One bad entry refuses the batch: AWS validates before it accepts any.

@@ -6,6 +6,7 @@
 #include "api/sqs/actions.h"
 #include "api/sqs/errors.h"
 #include "api/sqs/validate.h"
+#include "base/arn.h"
 #include "wire/digest/encoding.h"
 
 namespace fanfare::api::sqs {
@@ -60,7 +61,7 @@ Result<Next, ApiError> create_queue(const model::CreateQueueRequest& in, Call& c
                      "Value for parameter QueueName is invalid. Reason: Must specify a queue name.");
   }
   command.queue = {call.account, call.region, in.queue_name.view()};
-  const bool fifo = queue::is_fifo_name(in.queue_name.view());
+  const bool fifo = is_fifo_name(in.queue_name.view());
   auto attributes = read_attributes(in.attributes, call.context);
   if (!attributes) return attributes.error();
   if (!fifo && attributes->fifo == false) {

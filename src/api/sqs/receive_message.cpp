@@ -9,6 +9,7 @@
 #include "api/sqs/errors.h"
 #include "api/sqs/message_attributes.h"
 #include "api/sqs/validate.h"
+#include "base/arn.h"
 #include "core/engine/records.h"
 #include "core/topic/envelope.h"
 #include "core/topic/names.h"
@@ -189,7 +190,7 @@ Result<Next, ApiError> receive_message(const model::ReceiveMessageRequest& in, C
   command.attempt_id = in.receive_request_attempt_id.view();
 
   ReplyContext& context = call.context;
-  context.fifo = queue::is_fifo_name(key->name);
+  context.fifo = is_fifo_name(key->name);
   if (auto error = select_system_attributes(in.attribute_names, context)) return *std::move(error);
   if (auto error = select_system_attributes(in.message_system_attribute_names, context)) return *std::move(error);
   select_message_attributes(in.message_attribute_names, context);

@@ -6,6 +6,7 @@
 #include "api/sqs/batch_answer.h"
 #include "api/sqs/message_attributes.h"
 #include "api/sqs/validate.h"
+#include "base/arn.h"
 #include "wire/digest/digest.h"
 
 namespace fanfare::api::sqs {
@@ -84,7 +85,7 @@ Result<Next, ApiError> send_message(const model::SendMessageRequest& in, Call& c
   if (!key) return key.error();
   command.queue = *key;
   Digests digests;
-  if (auto error = read_message(in, queue::is_fifo_name(key->name), call, command.message, digests)) return *std::move(error);
+  if (auto error = read_message(in, is_fifo_name(key->name), call, command.message, digests)) return *std::move(error);
   call.context.body_md5 = digests.body;
   call.context.attributes_md5 = digests.attributes;
   call.context.system_attributes_md5 = digests.system_attributes;
@@ -108,7 +109,7 @@ Result<Next, ApiError> send_message_batch(const model::SendMessageBatchRequest& 
   auto* const messages = call.arena.take_array<engine::OutgoingMessage>(in.entries.size());
   std::size_t count = 0;
   std::uint64_t bytes = 0;
-  const bool fifo = queue::is_fifo_name(key->name);
+  const bool fifo = is_fifo_name(key->name);
   call.context.batch.reserve(in.entries.size());
   for (const auto& given : in.entries) {
     BatchEntry& entry = keep_entry(call.context, given.id.view());

@@ -1,6 +1,7 @@
 // Send, receive, delete and change visibility: the hot paths.
 #include <algorithm>
 
+#include "base/arn.h"
 #include "base/assert.h"
 #include "base/marks.h"
 #include "core/engine/engine_core.h"
@@ -138,7 +139,7 @@ ReceivedMessage EngineCore::describe(const QueueState& queue, const queue::Entry
     const std::uint8_t version = topic == nullptr || topic->settings.signature_version == 0 ? std::uint8_t{1}
                                                                                             : topic->settings.signature_version;
     message.envelope.emplace(EnvelopeOf{&subscription.topic_key, subscription.uuid, version,
-                                        queue::is_fifo_name(subscription.topic_key.name.str()),
+                                        is_fifo_name(subscription.topic_key.name.str()),
                                         (entry.envelope & kReplayedEnvelope) != 0});
   }
   return message;

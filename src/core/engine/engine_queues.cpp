@@ -1,6 +1,7 @@
 // Commands on queues as such: make, find, describe, change, tag, purge, delete.
 #include <algorithm>
 
+#include "base/arn.h"
 #include "base/assert.h"
 #include "core/engine/engine_core.h"
 #include "core/engine/record.h"
@@ -89,7 +90,7 @@ void EngineCore::run(const Caller& caller, const CreateQueue& command) {
     if (auto denied = refuses(caller, "sqs:TagQueue", command.queue.account, key.arn().str(), nullptr, true))
       return reply(caller.id, std::move(*denied));
   if (!queue::is_valid_queue_name(command.queue.name)) return reply(caller.id, error(Code::InvalidQueueName));
-  if (queue::is_fifo_name(command.queue.name) != command.attributes.fifo.value_or(false))
+  if (is_fifo_name(command.queue.name) != command.attributes.fifo.value_or(false))
     return reply(caller.id, error(Code::NameAndTypeDisagree, queue::QueueAttribute::FifoQueue));
   if (const QueueState* existing = find_queue(command.queue)) {
     if (const auto attribute = queue::first_difference(existing->settings, command.attributes))

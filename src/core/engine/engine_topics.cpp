@@ -1,6 +1,7 @@
 // Commands on topics and subscriptions.
 #include <algorithm>
 
+#include "base/arn.h"
 #include "core/engine/engine_core.h"
 #include "core/engine/record.h"
 
@@ -39,7 +40,7 @@ TopicState* EngineCore::topic_for(const Caller& caller, const TopicKeyView& key,
 
 std::optional<TopicError> EngineCore::check_topic_settings(const TopicKeyView& key, const topic::TopicSettings& settings,
                                                            const topic::TopicChanges& changes) const {
-  if (settings.fifo != key.name.ends_with(".fifo")) return error(Code::InvalidTopicName);
+  if (settings.fifo != is_fifo_name(key.name)) return error(Code::InvalidTopicName);
   if (!settings.fifo && (changes.content_based_deduplication || changes.fifo_throughput_scope || changes.archive_policy))
     return error(Code::FifoAttributeOnStandardTopic);
   if (changes.policy && !settings.policy.empty()) {
@@ -189,7 +190,7 @@ std::optional<TopicError> EngineCore::check_subscription(const TopicState& topic
     // [SNS dead-letter queues: of the subscription's account and region]
     if (target->account != owner || target->region != topic.key.region.str())
       return error(Code::BadRedrivePolicy);
-    const bool fifo_target = queue::is_fifo_name(target->name);
+    const bool fifo_target = is_fifo_name(target->name);
     if (fifo_target != topic.settings.fifo) return error(Code::BadRedrivePolicy);
   }
   return std::nullopt;
@@ -207,7 +208,7 @@ void EngineCore::run(const Caller& caller, const Subscribe& command) {
   const auto queue_key = to_queue ? queue::parse_queue_arn(command.endpoint) : std::nullopt;
   if (to_queue) {
     if (!queue_key) return reply(caller.id, error(Code::InvalidEndpoint));
-    if (queue::is_fifo_name(queue_key->name) && !topic->settings.fifo)
+    if (is_fifo_name(queue_key->name) && !topic->settings.fifo)
       return reply(caller.id, error(Code::FifoQueueOnStandardTopic));
   }
 

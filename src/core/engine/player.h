@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/arn.h"
 #include "base/rng.h"
 #include "core/engine/test_support.h"
 
@@ -41,7 +42,7 @@ class Player {
   // Groups also on standard queues, where they are tenants.
   OutgoingMessage any_message(std::string_view queue, std::string_view body, std::optional<queue::DeliveryDelay> delay = {}) {
     OutgoingMessage message = engine.outgoing(body, delay);
-    const bool fifo = queue::is_fifo_name(queue);
+    const bool fifo = is_fifo_name(queue);
     if (fifo || rng_.chance(1, 2)) message.content.group_id = any_group();
     if (fifo) message.content.deduplication_id = any_id();
     return message;
@@ -51,7 +52,7 @@ class Player {
 
   queue::AttributeChanges any_attributes(std::string_view queue) {
     queue::AttributeChanges changes;
-    if (queue::is_fifo_name(queue)) {
+    if (is_fifo_name(queue)) {
       changes.fifo = true;
       if (rng_.chance(1, 3))
         changes.deduplication_scope =
@@ -253,7 +254,7 @@ class Player {
         const message::MessageAttribute attributes[] = {{"k", "String", rng_.chance(1, 2) ? "1" : "2"}};
         const auto topic = any_topic();
         OutgoingPublication publication = engine.publication(body, attributes);
-        if (queue::is_fifo_name(topic)) {
+        if (is_fifo_name(topic)) {
           publication.content.group_id = any_group();
           publication.content.deduplication_id = any_id();
         }
@@ -273,7 +274,7 @@ class Player {
       case 19: {
         const auto topic = any_topic();
         topic::TopicChanges changes;
-        if (queue::is_fifo_name(topic)) changes.fifo = true;
+        if (is_fifo_name(topic)) changes.fifo = true;
         engine.ask(CreateTopic{topic_key(topic), changes, {}});
         break;
       }

@@ -46,8 +46,6 @@ std::optional<QueueKeyView> parse_queue_arn(std::string_view arn);
 
 /// 1 to 80 of [A-Za-z0-9_-]; a FIFO queue's name ends in ".fifo", which counts. [SQS quotas]
 bool is_valid_queue_name(std::string_view name);
-/// Whether the name ends in ".fifo".
-bool is_fifo_name(std::string_view name);
 
 /// A queue's number: names one life of a queue (a queue created again under the same name has another one).
 /// The partition that owns the queue is part of it; today there is one partition, 0.
