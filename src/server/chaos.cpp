@@ -261,7 +261,7 @@ std::string Chaos::json(const QueueNames& existing) const {
     if (!plan.any()) continue;
     if (!existing.contains(name)) out.string(fmt::format("queues.{}: no queue of this name exists yet; its faults begin when it is made", name));
     const auto share = [&plan = plan](Fault fault) { return plan.per_million[static_cast<std::size_t>(fault)]; };
-    if (queue::is_fifo_name(name) && (share(Fault::Reorder) > 0 || share(Fault::Delay) > 0))
+    if (is_fifo_name(name) && (share(Fault::Reorder) > 0 || share(Fault::Delay) > 0))
       out.string(fmt::format("queues.{}: reorder and delay do not happen to FIFO queues", name));
   }
   out.end_array().end_object();

@@ -57,7 +57,7 @@ bool EngineCore::restore_entry(QueueState& queue, queue::Entry& entry, std::uint
   // Sequence numbers grow within a section and from section to section, below the queue's next one.
   if (entry.sequence <= last || entry.sequence >= queue.messages.next_sequence()) return false;
   if (entry.undelivered > entry.receipt) return false;
-  if (queue.settings.fifo && (entry.state == queue::EntryState::Returned || group.empty())) return false;  // there it stands in its group
+  if (queue.settings.fifo && group.empty()) return false;
   SubscriptionState* subscription = entry.envelope == 0 ? nullptr : subscription_by_number(subscription_of_envelope(entry.envelope));
   QueueState* source = entry.dead_letter_source == 0 ? nullptr : queue_by_number(entry.dead_letter_source);
   if ((entry.envelope != 0 && subscription == nullptr) || (entry.dead_letter_source != 0 && source == nullptr)) return false;

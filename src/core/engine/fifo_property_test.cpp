@@ -1,4 +1,4 @@
-// A FIFO queue and its dead-letter queue against a naive model that scans lists: order within each group and locked groups
+// A FIFO queue and its dead-letter queue against a naive model that scans lists: order within and between groups, locked groups
 // whatever the interleaving of send, receive, delete, changes of visibility and of the delay, lost replies, expiry, redrive,
 // purge and restart; deduplication; sequence numbers that only rise.
 #include <gtest/gtest.h>
@@ -25,6 +25,13 @@ struct ModelMessage {
   std::size_t delivery = 0;  ///< the last one; 0: none here
   bool came = false;         ///< its delay has ended, whatever the delay is later
   bool given_back = false;   ///< the last delivery was, and is not counted any more
+  std::size_t arrival = 0;   ///< number of its arrival in its queue
+  /// The message that has been waiting longest is given first: since it was sent, or its lease ended; those that came back at the
+  /// same time by how often they were received.
+  [[nodiscard]] auto place() const {
+    const bool came_back = delivery != 0 && !given_back;
+    return std::tuple{came_back ? leased_until : sent, came_back ? count : 0, arrival};
+  }
 };
 
 struct ModelQueue {
@@ -32,7 +39,12 @@ struct ModelQueue {
   seconds delay{0};
   seconds retention{345'600};
   ModelQueue* dead_letter_queue = nullptr;
+  std::size_t arrivals = 0;
 
+  void arrive(ModelMessage message) {
+    message.arrival = ++arrivals;
+    messages.push_back(std::move(message));
+  }
   /// The first of the group but for what this receive has taken, if it may be given: nothing passes another.
   ModelMessage* head(const std::string& group, Timestamp now, const std::vector<std::string>& taken) {
     for (ModelMessage& m : messages) {
@@ -51,9 +63,11 @@ struct ModelQueue {
     std::string in_hand;
     while (taken.size() < max) {
       ModelMessage* next = in_hand.empty() ? nullptr : head(in_hand, now, taken);
-      for (const ModelMessage& m : messages) {
-        if (next != nullptr) break;
-        next = head(m.group, now, taken);
+      if (next == nullptr) {
+        for (const ModelMessage& m : messages) {
+          ModelMessage* first = head(m.group, now, taken);
+          if (first != nullptr && (next == nullptr || first->place() < next->place())) next = first;
+        }
       }
       if (next == nullptr) break;
       if (dead_letter_queue != nullptr && next->count >= kMaxReceives) {
@@ -63,7 +77,7 @@ struct ModelQueue {
         moved.delivery = 0;
         moved.came = dead_letter_queue->delay.count() == 0;
         moved.leased_until = {};
-        dead_letter_queue->messages.push_back(moved);
+        dead_letter_queue->arrive(moved);
         continue;
       }
       in_hand = next->group;
@@ -193,7 +207,7 @@ class FifoPlayer {
     RC_ASSERT(*sent.sequence_number > last_);
     last_ = *sent.sequence_number;
     accepted_.insert_or_assign(id, std::pair{engine_.now, sent});
-    models_["q.fifo"].messages.push_back({body, group, engine_.now, {}, 0, 0, models_["q.fifo"].delay.count() == 0, false});
+    models_["q.fifo"].arrive({body, group, engine_.now, {}, 0, 0, models_["q.fifo"].delay.count() == 0, false});
   }
 
   void receive(const std::string& name) {

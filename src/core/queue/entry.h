@@ -11,7 +11,7 @@ namespace fanfare::queue {
 
 enum class EntryState : std::uint8_t {
   Ready,     ///< visible and never hidden before: in the list of arrivals
-  Returned,  ///< visible again after a lease or a delay: in the heap of what came back
+  Returned,  ///< visible again after a lease or a delay: in the heap of what came back, or in its FIFO group
   Leased,    ///< in flight
   Delayed,   ///< not yet visible
 };

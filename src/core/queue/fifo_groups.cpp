@@ -63,16 +63,22 @@ std::uint32_t FifoGroups::first_ready(const Slab<Entry>& entries, const Entry* i
   return available_.empty() ? kNone : groups_[available_.top().slot].head;
 }
 
+Place FifoGroups::place_of(const Entry& head) {
+  const bool returned = head.state == EntryState::Returned;
+  const Timestamp since = returned ? head.hidden_until() : head.sent_at;
+  return {static_cast<std::uint64_t>(unix_ms(since)), returned ? head.receive_count() : 0, head.sequence.value};
+}
+
 void FifoGroups::update(const Slab<Entry>& entries, std::uint32_t number) {
   Group& group = groups_[number];
   const auto place = [this](std::uint32_t slot, std::uint32_t position) { groups_[slot].place = position; };
   const bool gives = may_give(entries, group, group.first_in_flight);
   if (group.place != kNone) {
-    if (gives && available_.at(group.place).key == entries[group.head].sequence.value) return;
+    if (gives && available_.at(group.place).key == place_of(entries[group.head])) return;
     const std::uint32_t position = std::exchange(group.place, kNone);
     available_.erase(position, place);
   }
-  if (gives) available_.push(entries[group.head].sequence.value, number, place);
+  if (gives) available_.push(place_of(entries[group.head]), number, place);
 }
 
 }  // namespace fanfare::queue

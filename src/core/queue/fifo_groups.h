@@ -4,13 +4,15 @@
 //         where it was.
 // Rule 2: what stands behind a message in flight is not given, but to the receive that took that message. What stands before
 //         all that are in flight is: so it is when the first of several comes back alone. [quirk: first-of-a-group-again]
-// Rule 3: among the groups that may give, the one with the oldest message does.
+// Rule 3: among the groups that may give, the one whose first message has been waiting longest does: since it was sent, or since
+//         its lease ended. So a message that fails each time holds up nobody but its group.
 #pragma once
 
 #include <cstdint>
 #include <vector>
 
 #include "core/queue/entry.h"
+#include "core/queue/place.h"
 #include "core/queue/slab.h"
 #include "core/queue/slot_heap.h"
 
@@ -32,7 +34,7 @@ class FifoGroups {
   void unlock(Slab<Entry>& entries, std::uint32_t slot);
 
   /// The slot of the next message: of the same group if one may follow `in_hand`, the entry that this receive took last (null
-  /// pointer: none); else of the group with the oldest message among those that may give. kNone if there is none.
+  /// pointer: none); else of the group that Rule 3 says. kNone if there is none.
   [[nodiscard]] std::uint32_t first_ready(const Slab<Entry>& entries, const Entry* in_hand) const;
   /// Groups with messages in flight. [SQS CloudWatch metrics]
   [[nodiscard]] std::size_t locked() const { return locked_; }
@@ -50,11 +52,12 @@ class FifoGroups {
     return group.head != kNone && (in_flight == kNone || entries[group.head].sequence < entries[in_flight].sequence);
   }
 
+  [[nodiscard]] static Place place_of(const Entry& head);
   // Brings available_ in line with what the group has become.
   void update(const Slab<Entry>& entries, std::uint32_t group);
 
   std::vector<Group> groups_{Group{}};  // number 0 is none
-  SlotHeap<std::uint64_t> available_;   // groups that may give, by the sequence number of their first message
+  SlotHeap<Place> available_;           // groups that may give
   std::size_t locked_ = 0;
 };
 

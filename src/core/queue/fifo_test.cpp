@@ -101,8 +101,9 @@ TEST(FifoQueue, WhatStandsBeforeAllThatAreInFlightIsGivenAgain) {
   const auto b1 = q.send("b", at(0s));
   EXPECT_EQ(q.receive(3, at(0s)), (Sequences{a1, a2, a3}));
   for (const auto one : {a1, a2}) q.queue.apply(*q.queue.decide_change(q.handle(one), *VisibilityTimeout::of(0), at(1s)));
+  EXPECT_EQ(q.receive(1, at(1s)), Sequences{b1}) << "a group that comes back stands behind the others";
   EXPECT_EQ(q.receive(1, at(1s)), Sequences{a1});
-  EXPECT_EQ(q.receive(10, at(1s)), Sequences{b1}) << "a1 is in flight again, before a2; a4 is behind a3";
+  EXPECT_EQ(q.receive(10, at(1s)), Sequences{}) << "a1 is in flight again, before a2; a4 is behind a3";
   q.queue.apply(*q.queue.decide_change(q.handle(a1), *VisibilityTimeout::of(0), at(2s)));
   EXPECT_EQ(q.receive(10, at(2s)), (Sequences{a1, a2}));
   q.remove(a1);
@@ -134,6 +135,58 @@ TEST(FifoQueue, TheGroupWithTheOldestMessageGoesFirst) {
   q.remove(a1);
   EXPECT_EQ(q.receive(1, at(1s)), Sequences{a2});
   EXPECT_EQ(q.receive(1, at(1s)), Sequences{b2});
+}
+
+TEST(FifoQueue, AGroupWhoseMessageCameBackStandsBehindWhatWaitedThen) {
+  FifoFixture q;
+  const auto a1 = q.send("a", at(0s));
+  const auto a2 = q.send("a", at(0s));
+  const auto b1 = q.send("b", at(0s));
+  const auto c1 = q.send("c", at(0s));
+  EXPECT_EQ(q.receive(1, at(0s)), Sequences{a1});
+  q.queue.apply(*q.queue.decide_change(q.handle(a1), *VisibilityTimeout::of(0), at(1s)));
+  const auto d1 = q.send("d", at(1001ms));
+  EXPECT_EQ(q.receive(1, at(2s)), Sequences{b1});
+  EXPECT_EQ(q.receive(1, at(2s)), Sequences{c1});
+  EXPECT_EQ(q.receive(1, at(2s)), Sequences{a1}) << "before what came after its return";
+  q.remove(a1);
+  EXPECT_EQ(q.receive(1, at(2s)), Sequences{a2}) << "it has been waiting longest";
+  EXPECT_EQ(q.receive(1, at(2s)), Sequences{d1});
+}
+
+TEST(FifoQueue, AGroupThatAlwaysFailsHoldsUpNobodyElse) {
+  FifoFixture q;
+  Sequences all;
+  for (const char* group : {"a", "b", "c"}) all.push_back(q.send(group, at(0s)));
+  Sequences seen;
+  for (int i = 0; i < 6; ++i) {
+    const Sequences got = q.receive(1, at(seconds{i * 10}), seconds{5});
+    seen.insert(seen.end(), got.begin(), got.end());
+    q.pass(at(seconds{i * 10 + 5}));
+  }
+  EXPECT_EQ(seen, (Sequences{all[0], all[1], all[2], all[0], all[1], all[2]}));
+}
+
+TEST(FifoQueue, GroupsThatFailTakeTurnsThoughTheClockStands) {
+  FifoFixture q;
+  Sequences all;
+  for (const char* group : {"a", "b", "c"}) all.push_back(q.send(group, at(0s)));
+  Sequences seen;
+  for (int i = 0; i < 7; ++i) {
+    const Sequences got = q.receive(1, at(0s));
+    seen.insert(seen.end(), got.begin(), got.end());
+    q.queue.apply(*q.queue.decide_change(q.handle(got.at(0)), *VisibilityTimeout::of(0), at(0s)));
+  }
+  EXPECT_EQ(seen, (Sequences{all[0], all[1], all[2], all[0], all[1], all[2], all[0]}));
+}
+
+TEST(FifoQueue, AGroupWhoseMessageNeverReachedItsReceiverKeepsItsPlace) {
+  FifoFixture q;
+  const auto a1 = q.send("a", at(0s));
+  q.send("b", at(0s));
+  EXPECT_EQ(q.receive(1, at(0s)), Sequences{a1});
+  q.queue.apply(Undelivered{{a1}});
+  EXPECT_EQ(q.receive(1, at(1s)), Sequences{a1});
 }
 
 TEST(FifoQueue, GroupsGoWithTheirLastMessageAndTheirNumbersAreUsedAgain) {
@@ -231,6 +284,10 @@ RC_GTEST_PROP(FifoQueue, AnswersAsANaiveModel, ()) {
     std::string group;
     std::int64_t hidden_until = 0;
     bool leased = false;
+    std::int64_t waits_since = 0;
+    std::uint32_t turn = 0;  // how often it was received
+    bool returned = false;
+    auto place() const { return std::tuple{waits_since, returned ? turn : 0, sequence}; }
   };
   std::vector<Message> model;
   FifoFixture q;
@@ -243,6 +300,8 @@ RC_GTEST_PROP(FifoQueue, AnswersAsANaiveModel, ()) {
     q.pass(time);
     for (Message& m : model) {
       if (m.hidden_until == 0 || m.hidden_until > now) continue;
+      m.waits_since = m.hidden_until;
+      m.returned = true;
       m.hidden_until = 0;
       m.leased = false;
     }
@@ -250,7 +309,7 @@ RC_GTEST_PROP(FifoQueue, AnswersAsANaiveModel, ()) {
       case 0:
       case 1: {
         const std::string group(1, static_cast<char>('a' + a % 4));
-        model.push_back({q.send(group, time), group});
+        model.push_back({q.send(group, time), group, 0, false, now});
         break;
       }
       case 2: {
@@ -258,12 +317,13 @@ RC_GTEST_PROP(FifoQueue, AnswersAsANaiveModel, ()) {
         Sequences expected;
         std::set<std::string> looked_at;
         while (expected.size() < max) {
-          // The group whose first message is the oldest of those that are not in flight.
-          const auto first = std::find_if(model.begin(), model.end(), [&](const Message& m) {
-            const auto first_of_group = std::find_if(model.begin(), model.end(), [&](const Message& n) { return n.group == m.group; });
-            return !looked_at.contains(m.group) && !first_of_group->leased;
-          });
-          if (first == model.end()) break;
+          // The group whose first message has been waiting longest of those that are not in flight.
+          std::map<std::string, const Message*> first_of_group;
+          for (const Message& m : model) first_of_group.try_emplace(m.group, &m);
+          const Message* first = nullptr;
+          for (const auto& [group, m] : first_of_group)
+            if (!looked_at.contains(group) && !m->leased && (first == nullptr || m->place() < first->place())) first = m;
+          if (first == nullptr) break;
           const std::string group = first->group;
           looked_at.insert(group);
           for (Message& m : model) {
@@ -271,6 +331,7 @@ RC_GTEST_PROP(FifoQueue, AnswersAsANaiveModel, ()) {
             if (m.leased || expected.size() == max) break;
             expected.push_back(m.sequence);
             m.leased = true;
+            ++m.turn;
             m.hidden_until = now + 1000 + (b % 20) * 1000;
           }
         }
@@ -293,6 +354,8 @@ RC_GTEST_PROP(FifoQueue, AnswersAsANaiveModel, ()) {
         q.queue.apply(*event);
         m.hidden_until = event->until > time ? unix_ms(event->until) - unix_ms(kStart) : 0;
         m.leased = m.hidden_until != 0;
+        m.returned = !m.leased;
+        m.waits_since = now;
         break;
       }
     }

@@ -174,11 +174,10 @@ void Queue::apply(const VisibilityChanged& event) {
   const std::uint32_t slot = index_.find(event.sequence);
   FANFARE_ASSERT(slot != SequenceIndex::kNone);
   leave_state(slot);
-  if (event.until > event.at) {
-    hide(slot, EntryState::Leased, event.until);
-  } else {
-    make_visible(slot);
-  }
+  if (event.until > event.at) return hide(slot, EntryState::Leased, event.until);
+  Entry& entry = entries_[slot];
+  entry.hidden_until_ms = offset_ms(entry.sent_at, event.at);
+  make_visible(slot);
 }
 
 void Queue::apply(const Undelivered& event) {
@@ -189,6 +188,8 @@ void Queue::apply(const Undelivered& event) {
   entry.received_ms = Entry::kGivenBack;
   if (entry.undelivered < entry.receipt && entry.undelivered < 0xffff) ++entry.undelivered;
   if (entry.receive_count() == 0) entry.first_received_ms = 0;
+  // Nobody has had it: it is where it was.
+  if (groups_ != nullptr) return append_ready(slot);
   make_visible(slot);
 }
 
@@ -250,7 +251,7 @@ std::size_t Queue::drain(std::size_t budget, std::vector<Entry>& removed) {
 }
 
 std::uint64_t Queue::rank_of(const Entry& entry) const {
-  return entry.state == EntryState::Returned ? waiting_of(entry).returned.at(entry.link_a).key.rank : entry.sequence.value;
+  return entry.state == EntryState::Returned && groups_ == nullptr ? waiting_of(entry).returned.at(entry.link_a).key.rank : entry.sequence.value;
 }
 
 void Queue::enter_group(std::uint32_t slot, std::string_view group) {
@@ -278,9 +279,7 @@ void Queue::restore(const Entry& entry, std::uint64_t rank, std::string_view gro
   switch (entry.state) {
     case EntryState::Ready: append_ready(slot); break;
     case EntryState::Returned:
-      ++counts_.visible;
-      waiting_of(entries_[slot]).returned.push({rank, entry.sequence.value}, slot, place());
-      update_tenant(entries_[slot].group);
+      stand_returned(slot, rank);
       break;
     case EntryState::Delayed:
       if (groups_ != nullptr) return append_delayed(slot);
@@ -296,12 +295,17 @@ void Queue::restore(const Entry& entry, std::uint64_t rank, std::string_view gro
 
 // The slot is in no list, no heap and no count.
 void Queue::make_visible(std::uint32_t slot) {
-  if (groups_ != nullptr) return append_ready(slot);
   Entry& entry = entries_[slot];
   entry.state = EntryState::Returned;
+  stand_returned(slot, entry.receive_count() >= kBackOfQueueAfter ? next_.value : entry.sequence.value);
+}
+
+void Queue::stand_returned(std::uint32_t slot, std::uint64_t rank) {
+  const Entry& entry = entries_[slot];
   ++counts_.visible;
-  const bool to_the_back = entry.receive_count() >= kBackOfQueueAfter;
-  waiting_of(entry).returned.push({to_the_back ? next_.value : entry.sequence.value, entry.sequence.value}, slot, place());
+  if (groups_ != nullptr) return groups_->insert(entries_, slot);
+  const std::uint64_t sequence = entry.sequence.value;
+  waiting_of(entry).returned.push({rank, rank == sequence ? Place::kOwnPlace : entry.receive_count(), sequence}, slot, place());
   update_tenant(entry.group);
 }
 
@@ -374,6 +378,7 @@ void Queue::leave_state(std::uint32_t slot) {
       return update_tenant(entry.group);
     case EntryState::Returned:
       --counts_.visible;
+      if (groups_ != nullptr) return groups_->erase(entries_, slot);
       waiting_of(entry).returned.erase(entry.link_a, place());
       return update_tenant(entry.group);
     case EntryState::Leased:

@@ -229,6 +229,7 @@ class Queue {
   };
   void keep(std::uint32_t slot);
   void make_visible(std::uint32_t slot);
+  void stand_returned(std::uint32_t slot, std::uint64_t rank);
   void hide(std::uint32_t slot, EntryState state, Timestamp until);
   void count_hidden(std::uint32_t slot, EntryState state, Timestamp until);
   void leave_state(std::uint32_t slot);

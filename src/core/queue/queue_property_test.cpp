@@ -3,6 +3,7 @@
 #include <rapidcheck/gtest.h>
 
 #include <algorithm>
+#include <tuple>
 
 #include "core/queue/queue.h"
 
@@ -17,6 +18,8 @@ struct Model {
     bool leased;
     std::uint32_t count;
     std::uint64_t rank;
+    /// Smallest rank; where a rank is shared, what was sent to the back by how often it was received, then what was not.
+    auto place() const { return std::tuple{rank, rank == sequence ? UINT32_MAX : count, sequence}; }
   };
   std::vector<Message> messages;
   std::int64_t retention;
@@ -30,11 +33,10 @@ struct Model {
       m.leased = false;
     }
   }
-  // Smallest rank; where a rank is shared, what came back in the order of arrival, then what was never hidden.
   const Message* first_ready() const {
     const Message* best = nullptr;
     for (const Message& m : messages)
-      if (m.hidden_until == 0 && (best == nullptr || std::pair{m.rank, m.sequence} < std::pair{best->rank, best->sequence}))
+      if (m.hidden_until == 0 && (best == nullptr || m.place() < best->place()))
         best = &m;
     return best;
   }

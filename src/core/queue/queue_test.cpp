@@ -225,6 +225,19 @@ TEST(Queue, UndeliveredIsVisibleAtOnceAndNotCounted) {
   EXPECT_EQ(q.queue.find({m1})->receipt, 2u) << "handles still differ";
 }
 
+TEST(Queue, MessagesThatAlwaysFailTakeTurns) {
+  QueueFixture q;
+  const auto m1 = q.send(at(0s));
+  const auto m2 = q.send(at(0s));
+  const auto m3 = q.send(at(0s));
+  std::vector<std::uint64_t> seen;
+  for (int i = 0; i < 15; ++i) {
+    seen.push_back(q.receive(at(seconds{i}), seconds{1}));
+    q.pass(at(seconds{i + 1}));
+  }
+  EXPECT_EQ(seen, (std::vector{m1, m1, m1, m2, m2, m2, m3, m3, m3, m1, m2, m3, m1, m2, m3}));
+}
+
 TEST(Queue, WhatIsGivenBackAfterItsLeaseIsNotCountedAndNotTwice) {
   QueueFixture q;
   const auto m1 = q.send(at(0s));

@@ -12,18 +12,12 @@
 #include <vector>
 
 #include "core/queue/entry.h"
+#include "core/queue/place.h"
 #include "core/queue/row.h"
 #include "core/queue/slab.h"
 #include "core/queue/slot_heap.h"
 
 namespace fanfare::queue {
-
-/// Where a visible entry of a standard queue stands.
-struct Place {
-  std::uint64_t rank;  ///< the sequence number that the entry queues before
-  std::uint64_t sequence;
-  friend auto operator<=>(const Place&, const Place&) = default;
-};
 
 /// Visible entries of one owner: those that were never hidden, and those that came back.
 struct Waiting {
@@ -34,13 +28,16 @@ struct Waiting {
   /// The slot that goes first; not when empty.
   [[nodiscard]] std::uint32_t first(const Slab<Entry>& entries) const {
     if (ready.head == Row::kNone) return returned.top().slot;
-    const std::uint64_t fresh = entries[ready.head].sequence.value;
-    return !returned.empty() && returned.top().key < Place{fresh, fresh} ? returned.top().slot : ready.head;
+    return !returned.empty() && returned.top().key < fresh(entries) ? returned.top().slot : ready.head;
   }
   [[nodiscard]] Place place(const Slab<Entry>& entries) const {
-    const std::uint32_t slot = first(entries);
-    const std::uint64_t sequence = entries[slot].sequence.value;
-    return slot == ready.head ? Place{sequence, sequence} : returned.top().key;
+    return first(entries) == ready.head ? fresh(entries) : returned.top().key;
+  }
+
+ private:
+  [[nodiscard]] Place fresh(const Slab<Entry>& entries) const {
+    const std::uint64_t sequence = entries[ready.head].sequence.value;
+    return {sequence, Place::kOwnPlace, sequence};
   }
 };
 

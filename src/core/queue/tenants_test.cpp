@@ -277,7 +277,7 @@ RC_GTEST_PROP(FairQueue, AnswersAsANaiveModel, ()) {
             for (const Message& m : model) {
               if (best != nullptr && noisy.contains(best->group) != loud) break;
               if (m.hidden_until != 0 || noisy.contains(m.group) != loud) continue;
-              const auto key = [&](const Message& x) { return std::tuple{loud ? in_flight(x.group) : 0, x.rank, x.sequence}; };
+              const auto key = [&](const Message& x) { return std::tuple{loud ? in_flight(x.group) : 0, x.rank, x.rank == x.sequence ? UINT32_MAX : x.count, x.sequence}; };
               if (best == nullptr || key(m) < key(*best)) best = &m;
             }
           }
