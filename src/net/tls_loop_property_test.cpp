@@ -159,6 +159,7 @@ class Peer {
   }
   /// Harmless before the handshake is done.
   void end() {
+    (void)SSL_do_handshake(ssl_);  // new keys that were asked for and not told yet: nothing else goes out before
     if (!ended_ && SSL_is_init_finished(ssl_) == 1) ended_ = SSL_shutdown(ssl_) >= 0;
   }
   void take(std::string_view bytes) {
