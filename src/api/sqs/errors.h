@@ -15,7 +15,7 @@ enum class Error : std::uint8_t {
   BatchEntryIdsNotDistinct,
   BatchRequestTooLong,
   EmptyBatchRequest,
-  InvalidAddress,  ///< the QueueUrl has no account and queue name
+  InvalidAddress,  ///< the QueueUrl has a path that is no account and queue name
   InvalidAttributeName,
   InvalidAttributeValue,
   InvalidBatchEntryId,

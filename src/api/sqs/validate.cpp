@@ -11,6 +11,9 @@ using aws::ApiError;
 
 bool is_letter_or_digit(char c) { return (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9'); }
 
+/// Whether a QueueUrl is no URL but a queue's name. What could be an address gone wrong is none: "a.b/work", an ARN.
+bool is_name(std::string_view text) { return text.find_first_of("/:?#") == std::string_view::npos; }
+
 }  // namespace
 
 Result<queue::QueueKeyView, ApiError> queue_of(const wire::aws::Text& queue_url, const aws::Call& call) {
@@ -19,13 +22,17 @@ Result<queue::QueueKeyView, ApiError> queue_of(const wire::aws::Text& queue_url,
     if (call.queue_path.empty()) return missing_parameter("QueueUrl");
     path = call.queue_path;
   }
-  if (const std::size_t scheme = path.find("://"); scheme != std::string_view::npos) {
+  const std::size_t scheme = path.find("://");
+  const bool is_url = scheme != std::string_view::npos;
+  if (is_url) {
     path.remove_prefix(scheme + 3);
-    path = path.substr(std::min(path.find('/'), path.size()));
+    path = path.substr(std::min(path.find_first_of("/?#"), path.size()));
+  } else if (is_name(path)) {
+    return queue::QueueKeyView{call.account, call.region, path};
   }
-  path = path.substr(0, path.find('?'));
-  path = path.substr(0, path.find('#'));
+  path = path.substr(0, path.find_first_of("?#"));
   while (path.ends_with('/')) path.remove_suffix(1);
+  if (is_url && path.empty()) return api_error(Error::QueueDoesNotExist, "The specified queue does not exist.");
   const std::size_t before_name = path.rfind('/');
   if (before_name != std::string_view::npos) {
     const std::string_view name = path.substr(before_name + 1);

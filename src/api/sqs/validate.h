@@ -14,8 +14,9 @@
 namespace fanfare::api::sqs {
 
 /// The queue of a QueueUrl, or of the request's path when there is none. The URL's scheme, host and whatever stands
-/// before the last two parts of its path do not matter: "http://sqs:4566/000000000000/work". Errors: MissingParameter,
-/// InvalidAddress.
+/// before the last two parts of its path do not matter: "http://sqs:4566/000000000000/work". A bare name, "work", is the
+/// queue of the caller's own account in the request's region. Errors: MissingParameter; QueueDoesNotExist for a URL
+/// without a path; InvalidAddress for anything else that names no account and queue.
 Result<queue::QueueKeyView, aws::ApiError> queue_of(const wire::aws::Text& queue_url, const aws::Call& call);
 
 /// "http://localhost:4566/000000000000/work"

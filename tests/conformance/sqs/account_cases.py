@@ -66,6 +66,19 @@ def a_queue_of_another_region_is_not_found():
     refused(SQS + "NonExistentQueue", no_such_queue(), "GetQueueUrl", elsewhere, QueueName=q.name)
 
 
+@case
+def a_bare_name_is_the_queue_of_the_callers_account_and_region():
+    name = fresh()
+    Queue(client=mine, name=name)
+    for client in (other, elsewhere):
+        refused(SQS + "NonExistentQueue", no_such_queue(), "SendMessage", client, QueueUrl=name, MessageBody="x")
+    Queue(client=other, name=name)
+    Queue(client=elsewhere, name=name)
+    for client, owner, region in ((mine, MINE, "us-east-1"), (other, OTHER, "us-east-1"), (elsewhere, MINE, "eu-west-1")):
+        got = call("GetQueueAttributes", client, QueueUrl=name, AttributeNames=["QueueArn"])
+        equal(got, {"Attributes": {"QueueArn": arn(name, owner, region)}})
+
+
 ON_A_QUEUE = {
     "SendMessage": {"MessageBody": "x"},
     "ReceiveMessage": {},

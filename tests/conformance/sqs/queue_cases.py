@@ -257,7 +257,7 @@ for operation, members in ON_A_QUEUE.items():
 for operation, members in ON_A_QUEUE.items():
     row("%s: no queue URL" % operation, refused, "MissingParameter", missing("QueueUrl"), operation, **members)
 for what, url in {
-    "no URL": "nonsense",
+    "a path without an account": "localhost/queue",
     "a URL without an account": "http://localhost/queue",
     "an ARN": arn("q"),
     "a URL with a short account": "http://localhost/123/queue",
@@ -274,6 +274,22 @@ for what, url in {
     )
 
 
+for what, url in {
+    "nothing but a host": "http://whatever-incorrect-queue-address",
+    "a host and a slash": "http://localhost/",
+    "a name that no queue has": "nonsense-" + fresh(),
+}.items():
+    row(
+        "queue URL: %s is no queue" % what,
+        refused,
+        SQS + "NonExistentQueue",
+        no_such_queue(),
+        "SendMessage",
+        QueueUrl=url,
+        MessageBody="x",
+    )
+
+
 def same_queue(rewrite):
     q = Queue()
     call("SendMessage", QueueUrl=rewrite(q), MessageBody="found")
@@ -281,6 +297,7 @@ def same_queue(rewrite):
 
 
 for what, rewrite in {
+    "that is the name alone": lambda q: q.name,
     "with a foreign host": lambda q: "https://sqs.us-east-1.amazonaws.com/%s/%s" % (ACCOUNT, q.name),
     "with the legacy host": lambda q: "https://queue.amazonaws.com/%s/%s" % (ACCOUNT, q.name),
     "with another port": lambda q: "http://localhost:9999/%s/%s" % (ACCOUNT, q.name),
