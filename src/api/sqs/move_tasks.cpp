@@ -18,11 +18,13 @@ ApiError no_such_resource(std::string_view parameter) {
                    fmt::format("The resource that you specified for the {} parameter doesn't exist.", parameter));
 }
 
-/// An ARN that names no queue names none that exists.
-Result<queue::QueueKeyView, ApiError> queue_of_arn(const wire::aws::Text& arn, std::string_view parameter) {
+/// An ARN that names no queue names none that exists, and so does one of another region: each region is a service of its
+/// own, which knows nothing of the others.
+Result<queue::QueueKeyView, ApiError> queue_of_arn(const wire::aws::Text& arn, std::string_view parameter,
+                                                   const Call& call) {
   if (arn.empty()) return missing_parameter(parameter);
   const auto key = queue::parse_queue_arn(arn.view());
-  if (!key) return no_such_resource(parameter);
+  if (!key || key->region != call.region) return no_such_resource(parameter);
   return *key;
 }
 
@@ -57,11 +59,11 @@ std::string_view text_of(engine::MoveTask::Failure failure) {
 
 Result<Next, ApiError> start_message_move_task(const model::StartMessageMoveTaskRequest& in, Call& call) {
   auto& command = call.request.emplace<engine::StartMoveTask>();
-  auto source = queue_of_arn(in.source_arn, "SourceArn");
+  auto source = queue_of_arn(in.source_arn, "SourceArn", call);
   if (!source) return source.error();
   command.source = *source;
   if (in.destination_arn.has_value()) {
-    auto destination = queue_of_arn(in.destination_arn, "DestinationArn");
+    auto destination = queue_of_arn(in.destination_arn, "DestinationArn", call);
     if (!destination) return destination.error();
     command.destination = *destination;
   }
@@ -95,6 +97,7 @@ Result<Next, ApiError> cancel_message_move_task(const model::CancelMessageMoveTa
   const auto task = Uuid::parse(handle->find_string("taskId").value_or(""));
   const auto source = queue::parse_queue_arn(call.arena.copy(handle->find_string("sourceArn").value_or("")));
   if (!task || !source) return invalid();
+  if (source->region != call.region) return api_error(Error::ResourceNotFoundException, "Task does not exist.");
   command.task = *task;
   command.source = *source;
   return Next::Engine;
@@ -108,7 +111,7 @@ void cancel_message_move_task_reply(const engine::MoveTaskCancelled& cancelled, 
 
 Result<Next, ApiError> list_message_move_tasks(const model::ListMessageMoveTasksRequest& in, Call& call) {
   auto& command = call.request.emplace<engine::ListMoveTasks>();
-  auto source = queue_of_arn(in.source_arn, "SourceArn");
+  auto source = queue_of_arn(in.source_arn, "SourceArn", call);
   if (!source) return source.error();
   command.source = *source;
   if (in.max_results.has_value()) {

@@ -167,7 +167,12 @@ QueueSettings with_changes(QueueSettings settings, const AttributeChanges& chang
   take(settings.fifo_throughput_limit, changes.fifo_throughput_limit);
   take(settings.managed_encryption, changes.managed_encryption);
   take(settings.kms_master_key_id, changes.kms_master_key_id);
-  if (changes.kms_master_key_id && !changes.kms_master_key_id->empty()) settings.managed_encryption = false;
+  // A queue has one kind of encryption: whichever is turned on turns the other one off.
+  if (changes.kms_master_key_id && !changes.kms_master_key_id->empty()) {
+    settings.managed_encryption = false;
+  } else if (changes.managed_encryption == true) {
+    settings.kms_master_key_id.clear();
+  }
   if (changes.kms_key_reuse_period) settings.kms_key_reuse_period = changes.kms_key_reuse_period;
   return settings;
 }

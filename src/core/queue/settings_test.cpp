@@ -139,6 +139,20 @@ TEST(QueueSettings, AKeyTurnsManagedEncryptionOffForGood) {
   EXPECT_FALSE(with_changes(encrypted, without_key).managed_encryption);
 }
 
+TEST(QueueSettings, ManagedEncryptionTakesTheKeyAway) {
+  AttributeChanges with_key;
+  with_key.kms_master_key_id = "alias/mine";
+  const QueueSettings encrypted = with_changes({}, with_key);
+  AttributeChanges off;
+  off.managed_encryption = false;
+  EXPECT_EQ(with_changes(encrypted, off).kms_master_key_id, "alias/mine");
+  AttributeChanges on;
+  on.managed_encryption = true;
+  const QueueSettings managed = with_changes(encrypted, on);
+  EXPECT_TRUE(managed.managed_encryption);
+  EXPECT_EQ(managed.kms_master_key_id, "");
+}
+
 TEST(QueueSettings, TheFirstDifferenceIsNamed) {
   AttributeChanges wanted;
   EXPECT_EQ(first_difference({}, wanted), std::nullopt);

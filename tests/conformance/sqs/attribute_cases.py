@@ -313,6 +313,16 @@ def managed_encryption_takes_the_key_away():
     equal(q.attributes("KmsMasterKeyId", "SqsManagedSseEnabled"), {"SqsManagedSseEnabled": "true"})
 
 
+@case
+def managed_encryption_alone_takes_the_key_away():
+    q = Queue(KmsMasterKeyId="alias/mine")
+    q.set(SqsManagedSseEnabled="true")
+    equal(
+        q.attributes("KmsMasterKeyId", "KmsDataKeyReusePeriodSeconds", "SqsManagedSseEnabled"),
+        {"SqsManagedSseEnabled": "true"},
+    )
+
+
 BOTH_KINDS = (
     "You can use one type of server-side encryption (SSE) at one time. You can either enable KMS SSE or SQS SSE."
 )

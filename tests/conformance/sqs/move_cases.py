@@ -158,3 +158,23 @@ row(
     "ListMessageMoveTasks",
     SourceArn=arn(fresh()),
 )
+
+
+@case
+def queues_and_tasks_of_another_region_are_not_there():
+    elsewhere = make_client("test", "eu-west-1")
+    far_arn = arn(Queue(client=elsewhere).name, region="eu-west-1")
+    Queue(client=elsewhere, RedrivePolicy=redrive(far_arn, 1))
+    _, dead = dead_letters("a")
+    refused("ResourceNotFoundException", GONE % "SourceArn", "StartMessageMoveTask", SourceArn=far_arn)
+    refused("ResourceNotFoundException", GONE % "SourceArn", "ListMessageMoveTasks", SourceArn=far_arn)
+    refused(
+        "ResourceNotFoundException",
+        GONE % "DestinationArn",
+        "StartMessageMoveTask",
+        SourceArn=dead.arn,
+        DestinationArn=far_arn,
+    )
+    equal(tasks(dead), [])
+    task = call("StartMessageMoveTask", elsewhere, SourceArn=far_arn)["TaskHandle"]
+    refused("ResourceNotFoundException", "Task does not exist.", "CancelMessageMoveTask", TaskHandle=task)
