@@ -1,10 +1,13 @@
 #!/usr/bin/env python3
-"""Writes src/api/aws/{sqs,sns,sts,cloudwatch}_model.{h,cpp} from the services' models.
+"""Writes src/api/aws/{sqs,sns,sts,cloudwatch}_model.{h,cpp} from src/api/SERVICE/model.json.
 
-    tools/generate_operations.py MODELS_DIR      # MODELS_DIR holds sqs.json, sns.json, sts.json
-    tools/generate_operations.py --check         # says which files are not what ../shared/data/aws-models gives
+    tools/generate_operations.py                 # writes them anew
+    tools/generate_operations.py MODELS_DIR      # takes the extracts anew first, from its sqs.json, sns.json, sts.json
+    tools/generate_operations.py --check         # says which files are not what they come from gives
 
-Of CloudWatch the broker has three actions only: src/api/cloudwatch/model.json describes them.
+The extracts of SQS, SNS and STS hold what the services' models say of operations, members and errors, without texts,
+patterns and ranges. --check compares them with the models when those are at ../shared/data/aws-models. Of CloudWatch
+the broker has three actions only: its model.json is written by hand.
 
 What the models do not say stands here: SQS's model describes the JSON protocol only, so the names that its Query
 protocol uses (API version 2012-11-05) are in SQS_QUERY_NAMES and SQS_MAP_NAMES.
@@ -247,34 +250,82 @@ constinit const aws::ServiceModel kModel{{
 """
 
 
-def generated(models):
-    """{file name: text} for all services."""
+# What an extract keeps of a model; members and elements keep what is in KEPT_OF_PARTS.
+KEPT_OF_METADATA = ("apiVersion", "serviceId", "xmlNamespace")
+KEPT_OF_OPERATIONS = ("input", "output", "errors")
+KEPT_OF_SHAPES = ("type", "flattened", "exception", "error", "required", "members", "member", "key", "value")
+KEPT_OF_PARTS = ("shape", "locationName", "flattened", "resultWrapper")
+
+
+def kept(of, names):
+    return {name: of[name] for name in names if name in of}
+
+
+def extract(key, model):
+    """The text of src/api/KEY/model.json: one operation or shape a line."""
+    def operation(of):
+        out = kept(of, KEPT_OF_OPERATIONS)
+        for side in ("input", "output"):
+            if side in out:
+                out[side] = kept(out[side], KEPT_OF_PARTS)
+        if "errors" in out:
+            out["errors"] = [kept(error, KEPT_OF_PARTS) for error in out["errors"]]
+        return out
+
+    def shape(of):
+        out = kept(of, KEPT_OF_SHAPES)
+        for part in ("member", "key", "value"):
+            if part in out:
+                out[part] = kept(out[part], KEPT_OF_PARTS)
+        if "members" in out:
+            out["members"] = {name: kept(member, KEPT_OF_PARTS) for name, member in out["members"].items()}
+        return out
+
+    def lines(of, what):
+        return ",\n".join(f"    {json.dumps(name)}: {json.dumps(what(one))}" for name, one in sorted(of.items()))
+
+    about = (f"An extract of the {model['metadata']['serviceFullName']} service model that AWS publishes with its SDKs "
+             "(botocore's service-2.json, Apache License 2.0): operations, members and errors, without texts, patterns and "
+             "ranges. Written by tools/generate_operations.py; do not edit.")
+    return (f'{{\n  "about": {json.dumps(about)},\n  "metadata": {json.dumps(kept(model["metadata"], KEPT_OF_METADATA))},\n'
+            f'  "operations": {{\n{lines(model["operations"], operation)}\n  }},\n'
+            f'  "shapes": {{\n{lines(model["shapes"], shape)}\n  }}\n}}\n')
+
+
+def extracts_of(models):
+    """Path -> text, of those services whose whole models are there."""
+    return {OWN_MODELS / key / "model.json": extract(key, json.loads((models / f"{key}.json").read_text()))
+            for key in SERVICES if key != "cloudwatch"}
+
+
+def generated():
+    """Path -> text."""
     files = {}
     for key in SERVICES:
-        path = OWN_MODELS / key / "model.json"
-        service = Service(key, json.loads((path if path.exists() else models / f"{key}.json").read_text()))
-        files[f"{key}_model.h"] = wrapped(service.header())
-        files[f"{key}_model.cpp"] = wrapped(service.source())
+        service = Service(key, json.loads((OWN_MODELS / key / "model.json").read_text()))
+        files[OWN_MODELS / f"aws/{key}_model.h"] = wrapped(service.header())
+        files[OWN_MODELS / f"aws/{key}_model.cpp"] = wrapped(service.source())
     return files
 
 
 def main():
-    if len(sys.argv) != 2:
+    if len(sys.argv) > 2:
         sys.exit(__doc__)
-    root = pathlib.Path(__file__).resolve().parent.parent
-    out = root / "src/api/aws"
-    if sys.argv[1] != "--check":
-        for name, text in generated(pathlib.Path(sys.argv[1])).items():
-            (out / name).write_text(text)
+    root = OWN_MODELS.parent.parent
+    if sys.argv[1:] != ["--check"]:
+        if len(sys.argv) == 2:
+            for path, text in extracts_of(pathlib.Path(sys.argv[1])).items():
+                path.write_text(text)
+        for path, text in generated().items():
+            path.write_text(text)
         return
     beside = [p / "shared/data/aws-models" for p in (root.parent, root.parent.parent)]
     models = next((p for p in beside if p.is_dir()), None)
-    if models is None:
-        print("skipped: the service models are not at ../shared/data/aws-models")
-        sys.exit(77)
-    stale = [name for name, text in generated(models).items() if (out / name).read_text() != text]
+    expected = generated() | (extracts_of(models) if models else {})
+    stale = [str(path.relative_to(root)) for path, text in expected.items()
+             if not path.exists() or path.read_text() != text]
     if stale:
-        sys.exit(f"not what the models give: {', '.join(stale)}; run tools/generate_operations.py {models}")
+        sys.exit(f"not what they come from gives: {', '.join(stale)}; run tools/generate_operations.py {models or ''}")
 
 
 if __name__ == "__main__":

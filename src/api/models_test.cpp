@@ -1,4 +1,5 @@
-// Walks the services' own models: whatever stands in them is known here, in the same words.
+// Walks the services' own models, as the extracts SERVICE/model.json hold them: whatever stands in them is known here, in
+// the same words. Where the whole models are there, the extracts are compared with them.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -27,6 +28,13 @@ using wire::aws::Kind;
 using wire::aws::Shape;
 using wire::json::Value;
 
+/// The model of a service, or the extract of it, that the tables are made from.
+std::filesystem::path extract_of(const aws::ServiceModel& service) {
+  const std::string_view folder = service.service == aws::Service::Cloudwatch ? "cloudwatch" : service.name;
+  return std::filesystem::path(FANFARE_SOURCE_DIR) / "src/api" / folder / "model.json";
+}
+
+/// The whole models, which are no part of this repository.
 std::filesystem::path models_folder() {
   const std::filesystem::path beside =
       std::filesystem::path(FANFARE_SOURCE_DIR) / ".." / "shared" / "data" / "aws-models";
@@ -44,10 +52,8 @@ std::string read_file(const std::filesystem::path& path) {
 class Models : public testing::TestWithParam<const aws::ServiceModel*> {
  protected:
   void SetUp() override {
-    const auto path = GetParam()->service == aws::Service::Cloudwatch
-                          ? std::filesystem::path(FANFARE_SOURCE_DIR) / "src/api/cloudwatch/model.json"
-                          : models_folder() / (std::string(GetParam()->name) + ".json");
-    if (!std::filesystem::exists(path)) GTEST_SKIP() << "the service model is not there: " << path;
+    const auto path = extract_of(*GetParam());
+    ASSERT_TRUE(std::filesystem::exists(path)) << path;
     auto parsed = wire::json::parse(read_file(path));
     ASSERT_TRUE(parsed.has_value());
     model = *std::move(parsed);
@@ -177,6 +183,66 @@ TEST_P(Models, EveryErrorHasTheModelsCodeAndStatus) {
     }
   }
   EXPECT_GT(declared, operations->size()) << "the model declares several errors for each operation";
+}
+
+/// The shape that a member, an element, an input or an output is of; "" for none.
+std::string shape_in(const Value& of, std::string_view part) {
+  const Value* const found = of.find(part);
+  return found == nullptr ? std::string() : std::string(found->find_string("shape").value_or("?"));
+}
+
+std::multiset<std::string> texts_in(const Value& of, std::string_view list, std::string_view member) {
+  std::multiset<std::string> texts;
+  if (const Value* const found = of.find(list)) {
+    for (const Value& one : found->items())
+      texts.emplace(member.empty() ? *one.as_string() : one.find_string(member).value_or("?"));
+  }
+  return texts;
+}
+
+std::multiset<std::string> names_in(const Value& of) {
+  std::multiset<std::string> names;
+  for (const auto& [name, value] : of.members()) names.insert(name);
+  return names;
+}
+
+TEST_P(Models, TheExtractIsWhatTheWholeModelSays) {
+  const auto path = models_folder() / (std::string(GetParam()->name) + ".json");
+  if (!std::filesystem::exists(path)) GTEST_SKIP() << "only the extract is there, not the whole model: " << path;
+  const auto whole = wire::json::parse(read_file(path));
+  ASSERT_TRUE(whole.has_value());
+  const Value& whole_operations = *whole->find("operations");
+  const Value& whole_shapes = *whole->find("shapes");
+  ASSERT_EQ(names_in(*operations), names_in(whole_operations));
+  for (const auto& [name, ours] : operations->members()) {
+    const Value& theirs = *whole_operations.find(name);
+    EXPECT_EQ(shape_in(ours, "input"), shape_in(theirs, "input")) << name;
+    EXPECT_EQ(shape_in(ours, "output"), shape_in(theirs, "output")) << name;
+    EXPECT_EQ(texts_in(ours, "errors", "shape"), texts_in(theirs, "errors", "shape")) << name;
+  }
+  ASSERT_EQ(names_in(*shapes), names_in(whole_shapes));
+  for (const auto& [name, ours] : shapes->members()) {
+    const Value& theirs = *whole_shapes.find(name);
+    EXPECT_EQ(ours.find_string("type"), theirs.find_string("type")) << name;
+    EXPECT_EQ(texts_in(ours, "required", ""), texts_in(theirs, "required", "")) << name;
+    for (const std::string_view part : {"member", "key", "value"}) EXPECT_EQ(shape_in(ours, part), shape_in(theirs, part)) << name;
+    EXPECT_EQ(ours.find("exception") != nullptr, theirs.find("exception") != nullptr) << name;
+    EXPECT_EQ(ours.find("flattened") != nullptr, theirs.find("flattened") != nullptr) << name;
+    const Value* const our_error = ours.find("error");
+    const Value* const their_error = theirs.find("error");
+    ASSERT_EQ(our_error != nullptr, their_error != nullptr) << name;
+    if (our_error != nullptr) {
+      EXPECT_EQ(our_error->find_string("code"), their_error->find_string("code")) << name;
+      EXPECT_EQ(our_error->find("httpStatusCode")->as_int64(), their_error->find("httpStatusCode")->as_int64()) << name;
+    }
+    const Value* const our_members = ours.find("members");
+    const Value* const their_members = theirs.find("members");
+    ASSERT_EQ(our_members != nullptr, their_members != nullptr) << name;
+    if (our_members == nullptr) continue;
+    EXPECT_EQ(names_in(*our_members), names_in(*their_members)) << name;
+    for (const auto& [member, of] : our_members->members())
+      EXPECT_EQ(shape_in(*our_members, member), shape_in(*their_members, member)) << name << "." << member;
+  }
 }
 
 INSTANTIATE_TEST_SUITE_P(AllServices, Models, testing::ValuesIn(aws::all_models().begin(), aws::all_models().end()),
