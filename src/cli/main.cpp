@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "cli/bench_command.h"
+#include "cli/clock_command.h"
 #include "cli/graphql_command.h"
 #include "cli/journal_command.h"
 #include "cli/lint_command.h"
@@ -62,6 +63,7 @@ int main(int argc, char** argv) {
   int exit_code = 0;
   fanfare::cli::add_serve_command(app, exit_code);
   fanfare::cli::add_journal_command(app, exit_code);
+  fanfare::cli::add_clock_command(app, exit_code);
   fanfare::cli::add_bench_command(app, FANFARE_VERSION, exit_code);
   fanfare::cli::add_lint_command(app, FANFARE_VERSION, exit_code);
   fanfare::cli::add_policy_command(app, exit_code);

@@ -92,6 +92,11 @@ void AdminPlane::on_request(net::ConnectionId id, const http::Request& request) 
     return respond(id, 200, headers, body);
   }
   if (request.path == "/_fanfare/clock") {
+    const auto tell = [&] {
+      headers.push_back({"Content-Type", "application/json"});
+      respond(id, 200, headers, "{\"now\":\"" + iso8601(clock_.now()) + "\",\"clock\":\"" + (options_.movable_clock ? "manual" : "real") + "\"}");
+    };
+    if (reads) return tell();
     if (!needs("POST")) return;
     if (!options_.movable_clock) return problem(id, 409, "the clock moves only when the server was started with --clock manual", headers);
     const auto body = json::parse(request.body);
@@ -101,8 +106,7 @@ void AdminPlane::on_request(net::ConnectionId id, const http::Request& request) 
     if (options_.clock_moves) options_.clock_moves();
     if (!clock_.advance(*step)) return problem(id, 400, "the clock goes up to " + iso8601(Clock::kEnd), headers);
     if (options_.clock_moved) options_.clock_moved();
-    headers.push_back({"Content-Type", "application/json"});
-    return respond(id, 200, headers, "{\"now\":\"" + iso8601(clock_.now()) + "\"}");
+    return tell();
   }
   if (request.path == "/_fanfare/chaos") {
     if (options_.chaos == nullptr) return problem(id, 409, "faults happen only when the server was started with --chaos; --chaos none has none yet", headers);
@@ -122,7 +126,7 @@ void AdminPlane::on_request(net::ConnectionId id, const http::Request& request) 
     headers.push_back({"Content-Type", "text/plain; charset=utf-8"});
     return respond(id, 200, headers,
                    "Fanfare's admin port.\n\n/livez            the process runs\n/readyz           it can serve\n/metrics          Prometheus text\n"
-                   "/_fanfare/state   queues, topics and failed deliveries as JSON\n/_fanfare/captured   messages to phones, devices and mail boxes, captured and not delivered\n/_fanfare/clock   POST {\"advance\":\"2h\"} with --clock manual\n/_fanfare/chaos   GET, POST {\"queue\":\"q\",\"faults\":\"duplicate=5%\"} with --chaos\n");
+                   "/_fanfare/state   queues, topics and failed deliveries as JSON\n/_fanfare/captured   messages to phones, devices and mail boxes, captured and not delivered\n/_fanfare/clock   GET; POST {\"advance\":\"2h\"} with --clock manual\n/_fanfare/chaos   GET, POST {\"queue\":\"q\",\"faults\":\"duplicate=5%\"} with --chaos\n");
   }
   problem(id, 404, "unknown path; / lists the known ones", headers);
 }

@@ -7,12 +7,14 @@ import hmac
 import http.client
 import json
 import re
+import shutil
+import socket
 import tempfile
 import time
 import unittest
 import urllib.parse
 
-from program import DEADLINE, Server, main
+from program import DEADLINE, Server, main, run
 
 IDENTITIES = """
 users:
@@ -108,6 +110,61 @@ class MovedClock(unittest.TestCase):
         status, body = self.list_queues(WEB)
         self.assertEqual(status, 200, body)
         self.assertIn("/444455556666/q", body)
+
+
+class Command(unittest.TestCase):
+    """`fanfare clock`"""
+
+    def serve(self, *arguments):
+        data = tempfile.mkdtemp(prefix="fanfare-clock-command-")
+        self.addCleanup(shutil.rmtree, data, ignore_errors=True)
+        server = Server(data, arguments=arguments)
+        self.addCleanup(server.stop)
+        return server, "http://127.0.0.1:%d" % server.admin_port
+
+    def shown(self, *arguments):
+        code, out, err = run("clock", *arguments)
+        self.assertEqual((code, err), (0, ""), out)
+        self.assertRegex(out, r"^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z\n$")
+        return datetime.datetime.strptime(out.strip(), "%Y-%m-%dT%H:%M:%S.%fZ").replace(tzinfo=datetime.timezone.utc).timestamp()
+
+    def test_it_shows_the_clock_and_moves_it(self):
+        server, admin = self.serve("--clock", "manual")
+        before = self.shown("--endpoint", admin)
+        self.assertLess(abs(before - time.time()), 600)
+        server.sqs("CreateQueue", QueueName="q")
+        server.sqs("SendMessage", QueueUrl="q", MessageBody="m", DelaySeconds=900)
+        self.assertNotIn("Messages", server.sqs("ReceiveMessage", QueueUrl="q"))
+        moved = self.shown("advance", "2h", "--endpoint-url", admin)
+        self.assertGreaterEqual(moved - before, 7200)
+        self.assertEqual(server.sqs("ReceiveMessage", QueueUrl="q")["Messages"][0]["Body"], "m")
+        self.assertGreaterEqual(self.shown("--endpoint", admin, "advance", "1h30m") - moved, 5400)
+
+    def test_a_real_clock_is_shown_and_not_moved(self):
+        _, admin = self.serve()
+        self.assertLess(abs(self.shown("--endpoint", admin) - time.time()), 600)
+        self.assertEqual(run("clock", "advance", "2h", "--endpoint", admin), (
+            1, "", "fanfare: clock: %s: the broker's clock is the system's and cannot be moved; "
+                   "start it with fanfare serve --clock manual\n" % admin))
+
+    def test_errors_say_the_remedy(self):
+        server, admin = self.serve("--clock", "manual")
+        self.assertEqual(run("clock", "advance", "soon", "--endpoint", admin), (
+            2, "", "fanfare: clock: 'soon' is no duration; accepted are such as 250ms, 35s, 1h30m or 14d\n"))
+        code, out, err = run("clock", "advance", "9999999d", "--endpoint", admin)
+        self.assertIn(code, (1, 2), out + err)
+        code, out, err = run("clock", "--endpoint", "http://127.0.0.1:%d" % server.port)
+        self.assertEqual((code, out), (2, ""), err)
+        self.assertIn("--endpoint is that port (fanfare serve --admin)", err)
+        code, out, err = run("clock", "--endpoint", "nonsense")
+        self.assertEqual((code, out, err), (2, "", "fanfare: clock: nonsense: no URL such as http://127.0.0.1:4590\n"))
+        with socket.socket() as closed:  # bound and not listening: refused
+            closed.bind(("127.0.0.1", 0))
+            code, out, err = run("clock", "--endpoint", "http://127.0.0.1:%d" % closed.getsockname()[1])
+        self.assertEqual((code, out), (2, ""), err)
+        self.assertIn("--endpoint is the admin port of a running broker (fanfare serve --admin)", err)
+        code, out, err = run("clock", "advance")
+        self.assertEqual((code, out), (2, ""), err)
 
 
 if __name__ == "__main__":
