@@ -1,5 +1,6 @@
 #include "policy/policy.h"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <string>
@@ -270,6 +271,45 @@ TEST(Policy, AnIdentitysPolicyHasNoPrincipals) {
   EXPECT_EQ(refused(document(statement("")), PolicyKind::Identity).kind, ErrorKind::UnknownElement);
   EXPECT_EQ(refused(R"({"Statement":{"Effect":"Allow","Action":"sqs:*"}})", PolicyKind::Identity).kind,
             ErrorKind::MissingElement);
+}
+
+TEST(Policy, TheLimitsOfQueuesAndTopicsAreAcceptedAndOneMoreIsNot) {
+  struct Shape {
+    std::size_t statements;
+    std::size_t principals = 1;  // of all statements together, when there are more than statements
+    std::size_t conditions = 0;  // of the first statement
+  };
+  const auto policy_of = [](const Shape& shape, std::string_view action) {
+    std::string all;
+    for (std::size_t i = 0; i < shape.statements; ++i) {
+      std::string principals;
+      for (std::size_t k = 0; k < (i == 0 && shape.principals > shape.statements ? shape.principals - shape.statements + 1 : 1); ++k)
+        principals += fmt::format("{}\"{:012}\"", k == 0 ? "" : ",", 100 * i + k + 1);
+      std::string conditions;
+      for (std::size_t k = 0; i == 0 && k < shape.conditions; ++k)
+        conditions += fmt::format(R"({}"aws:PrincipalTag/{}":"x")", k == 0 ? "" : ",", k);
+      all += fmt::format(R"({}{{"Effect":"Allow","Principal":{{"AWS":[{}]}},"Action":"{}","Resource":"*"{}}})", i == 0 ? "" : ",",
+                         principals, action, conditions.empty() ? "" : R"(,"Condition":{"StringEquals":{)" + conditions + "}}");
+    }
+    auto parsed = Policy::parse(R"({"Version":"2012-10-17","Statement":[)" + all + "]}");
+    EXPECT_TRUE(parsed.has_value()) << parsed.error().message() << "\n" << all;
+    return *std::move(parsed);
+  };
+  const auto queue = [&](const Shape& shape, std::size_t bytes = 100) {
+    return check_queue_policy(policy_of(shape, "sqs:SendMessage"), bytes).has_value();
+  };
+  EXPECT_TRUE(queue({20, 50, 10}, 8'192));
+  EXPECT_FALSE(queue({1}, 8'193));
+  EXPECT_FALSE(queue({21}));
+  EXPECT_FALSE(queue({1, 51}));
+  EXPECT_FALSE(queue({1, 1, 11}));
+  const auto topic = [&](const Shape& shape, std::size_t bytes = 100) {
+    return check_topic_policy(policy_of(shape, "sns:Publish"), bytes).has_value();
+  };
+  EXPECT_TRUE(topic({100, 200, 11}, 30'720));
+  EXPECT_FALSE(topic({1}, 30'721));
+  EXPECT_FALSE(topic({101}));
+  EXPECT_FALSE(topic({1, 201}));
 }
 
 TEST(Policy, WhatIsNotUnderstoodIsRefusedByName) {

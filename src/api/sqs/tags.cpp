@@ -1,12 +1,38 @@
 // TagQueue, UntagQueue, ListQueueTags. [SQS TagQueue]
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "api/aws/message_rules.h"
+#include "api/aws/tag_characters.h"
 #include "api/sqs/actions.h"
 #include "api/sqs/errors.h"
 #include "api/sqs/validate.h"
 
 namespace fanfare::api::sqs {
+namespace {
+
+/// "aws:", "AWS:" ...: AWS keeps tags of its own under it.
+bool has_reserved_prefix(std::string_view text) {
+  constexpr std::string_view kPrefix = "aws:";
+  return text.size() >= kPrefix.size() &&
+         std::equal(kPrefix.begin(), kPrefix.end(), text.begin(), [](char a, char b) { return a == (b >= 'A' && b <= 'Z' ? b + 32 : b); });
+}
+
+/// Nullopt if a key or value may stand in a tag. `what` says which one it is.
+std::optional<ApiError> check_tag_text(std::string_view text, const std::string& what) {
+  if (has_reserved_prefix(text))
+    return api_error(Error::InvalidParameterValue, fmt::format("{} is invalid: the prefix aws: is reserved.", what));
+  if (const auto bad = aws::forbidden_in_tag(text)) {
+    return api_error(Error::InvalidParameterValue,
+                     fmt::format("{} is invalid: it can have letters, digits, white space and _ . : / = + - @ only, and not '{}'.",
+                                 what, *bad));
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
 Result<std::span<const engine::Tag>, ApiError> read_tags(const wire::aws::Map<wire::aws::Text>& given, Call& call) {
   auto* const tags = call.arena.take_array<engine::Tag>(given.size());
   std::size_t count = 0;
@@ -21,9 +47,8 @@ Result<std::span<const engine::Tag>, ApiError> read_tags(const wire::aws::Map<wi
           Error::InvalidParameterValue,
           fmt::format("The value of tag '{}' is invalid: it can have at most 256 characters.", key.view()));
     }
-    if (key.view().starts_with("aws:")) {
-      return api_error(Error::InvalidParameterValue, "Tag keys that start with aws: are reserved.");
-    }
+    if (auto error = check_tag_text(key.view(), fmt::format("Tag key '{}'", key.view()))) return *std::move(error);
+    if (auto error = check_tag_text(value.view(), fmt::format("The value of tag '{}'", key.view()))) return *std::move(error);
     tags[count++] = {key.view(), value.view()};
   }
   return std::span<const engine::Tag>(tags, count);

@@ -176,6 +176,95 @@ TEST(Engine, AtTheLimitOfMessagesInFlightAShortPollFailsAndALongOneWaits) {
   EXPECT_EQ(EngineFixture::joined(e.received(waiter)), "3");
 }
 
+TEST(Engine, ByDefaultAStandardQueueHas120000MessagesInFlightAtMost) {
+  EngineFixture e;
+  e.create_queue("q");
+  for (int i = 0; i < 120'001; ++i) e.send("q", "m");
+  std::size_t taken = 0;
+  std::vector<Got> last;
+  for (int i = 0; i < 12'000; ++i) {
+    last = e.receive("q", 10, 43'200);
+    taken += last.size();
+  }
+  EXPECT_EQ(taken, 120'000u);
+  EXPECT_EQ(e.counts("q").in_flight, 120'000u);
+  EXPECT_EQ(e.queue_error(ReceiveMessages{queue_key("q"), {}, {}, {}, {}}), QueueError::Code::TooManyInFlight);
+  const CallerId waiter = e.ask_receive("q", 1, 43'200, 20);
+  EXPECT_FALSE(e.answered(waiter));
+  e.pass(20s);
+  ASSERT_TRUE(e.answered(waiter));
+  EXPECT_EQ(e.received(waiter).size(), 0u) << "a long poll ends empty, without an error";
+  e.remove("q", last.front());
+  EXPECT_EQ(e.receive("q", 10, 43'200).size(), 1u);
+}
+
+TEST(Engine, ByDefaultAFifoQueueAtTheLimitGivesNothingMore) {
+  EngineFixture e;
+  queue::AttributeChanges fifo;
+  fifo.fifo = true;
+  e.create_queue("q.fifo", fifo);
+  for (int i = 0; i < 120'001; ++i) {
+    OutgoingMessage message = e.outgoing("m");
+    const std::string name = std::to_string(i);
+    message.content.group_id = name;
+    message.content.deduplication_id = name;
+    e.call<MessageSent>(SendMessage{queue_key("q.fifo"), message});
+  }
+  std::size_t taken = 0;
+  for (int i = 0; i < 12'001; ++i) taken += e.receive("q.fifo", 10, 43'200).size();
+  EXPECT_EQ(taken, 120'000u);
+  EXPECT_EQ(e.receive("q.fifo").size(), 0u) << "no error";
+}
+
+/// A queue and its dead-letter queue, with two messages in the latter: a task of one message a second needs a second for them.
+void create_dead_letters(EngineFixture& e, const std::string& name, std::string_view account = kAccount) {
+  const auto call = [&](const auto& request) { e.call<QueueFound>(request, account); };
+  const std::string dead = name + "-dead";
+  call(CreateQueue{queue_key(dead, account), {}, {}});
+  queue::AttributeChanges redrive;
+  redrive.redrive_policy.emplace().value = *queue::RedrivePolicy::parse(
+      R"({"deadLetterTargetArn":")" + queue_arn(dead, account) + R"(","maxReceiveCount":1})");
+  call(CreateQueue{queue_key(name, account), redrive, {}});
+  for (const char* body : {"1", "2"}) e.call<MessageSent>(SendMessage{queue_key(dead, account), e.outgoing(body)}, account);
+}
+
+StartMoveTask slow_move(EngineFixture& e, const std::string& name, std::string_view to, std::string_view account = kAccount) {
+  return {queue_key(name, account), queue_key(to, account), 1, Uuid::from_random(e.secrets.bytes16())};
+}
+
+constexpr std::string_view kOther = "111122223333";
+
+TEST(Engine, AnAccountHasAHundredMoveTasksAtMost) {
+  EngineFixture e;
+  for (int i = 0; i <= 100; ++i) create_dead_letters(e, "q" + std::to_string(i));
+  std::optional<Uuid> first;
+  for (int i = 0; i < 100; ++i) {
+    const std::string name = "q" + std::to_string(i);
+    const auto started = e.call<MoveTaskStarted>(slow_move(e, name + "-dead", name));
+    if (!first) first = started.task;
+  }
+  EXPECT_EQ(e.queue_error(slow_move(e, "q100-dead", "q100")), QueueError::Code::TooManyMoveTasks);
+  create_dead_letters(e, "q", kOther);
+  e.call<MoveTaskStarted>(slow_move(e, "q-dead", "q", kOther), kOther);
+  e.call<MoveTaskCancelled>(CancelMoveTask{queue_key("q0-dead"), *first});
+  e.call<MoveTaskStarted>(slow_move(e, "q100-dead", "q100"));
+}
+
+TEST(Engine, AMoveTaskEndsAfter36Hours) {
+  const auto task_after = [](milliseconds time) {
+    EngineFixture e;
+    create_dead_letters(e, "q");
+    e.call<MoveTaskStarted>(slow_move(e, "q-dead", "q"));
+    e.now += time;  // nobody looked in between
+    e.deadline();
+    return e.call<MoveTasks>(ListMoveTasks{queue_key("q-dead")}).tasks.at(0);
+  };
+  EXPECT_EQ(task_after(36h - 1ms).failure, MoveTask::Failure::None);
+  const MoveTask ended = task_after(36h);
+  EXPECT_EQ(ended.status, MoveTask::Status::Failed);
+  EXPECT_EQ(ended.failure, MoveTask::Failure::TimedOut);
+}
+
 TEST(Engine, WhatBecomesVisibleGoesToWhoWaitsLongestAndLastToWhoAsksThen) {
   EngineFixture e;
   e.create_queue("q");

@@ -544,6 +544,11 @@ for what, tags in {
     "a key of 129 characters": {"k" * 129: "v"},
     "a value of 257 characters": {"k": "v" * 257},
     "a reserved key": {"aws:mine": "v"},
+    "a reserved key in capitals": {"AWS:mine": "v"},
+    "a reserved value": {"k": "aws:mine"},
+    "a key with an exclamation mark": {"k!": "v"},
+    "a value with a comma": {"k": "a,b"},
+    "a value with a symbol outside ASCII": {"k": "\u20ac"},
 }.items():
     row(
         "tag: %s is refused" % what,
