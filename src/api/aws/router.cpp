@@ -240,6 +240,9 @@ std::optional<ApiError> Router::route_query(const wire::http::Request& request, 
   }
   const std::string_view action = find(parameters_, "Action");
   if (action.empty()) {
+    // A queue's URL opened as a page: seen at AWS.
+    if (parameters_.empty() && !route.queue_path.empty())
+      return api_error(CommonError::UnknownOperation, "A queue's URL takes actions: the request must contain the parameter Action.");
     return api_error(CommonError::MissingAction, parameters_.empty() ? fmt::format("The request must contain the parameter Action. {}", kWhereHealthIs)
                                                                      : "The request must contain the parameter Action.");
   }
@@ -265,6 +268,9 @@ std::optional<ApiError> Router::route_query(const wire::http::Request& request, 
       }
     }
   }
+  // What is about no queue in particular is no action of a queue's URL: seen at AWS.
+  if (!route.queue_path.empty() && route.service == Service::Sqs && (action == "CreateQueue" || action == "ListQueues"))
+    route.operation = nullptr;
   if (route.operation == nullptr) {
     const std::string_view shown = action.substr(0, 128);
     return api_error(CommonError::InvalidAction,

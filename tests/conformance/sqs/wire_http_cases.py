@@ -86,6 +86,19 @@ def the_queue_of_a_path_that_is_not_there():
     )
 
 
+@case
+def a_queues_path_takes_no_actions_about_no_queue():
+    path = "/%s/%s" % (ACCOUNT, fresh())
+    for action in ("ListQueues", "CreateQueue&QueueName=" + fresh()):
+        ask_query(
+            "Action=" + action,
+            400,
+            xml_error("InvalidAction", "The action %s is not valid for this endpoint." % action.split("&")[0]),
+            path=path,
+        )
+    equal(exchange(request("GET", path, b"")).status, 404)
+
+
 for path in ("/nothing", "/123/q", "/%s" % ACCOUNT, "/%s/a/b" % ACCOUNT, "//"):
     row(
         "the path %s is nowhere" % path,
