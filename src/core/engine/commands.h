@@ -376,7 +376,7 @@ struct WaiterGone {
 };
 /// The reply to a receive could not be written: what it took becomes visible at once, and the receive is not counted.
 struct ReceiveUndelivered {
-  std::span<const ReceiptHandle> handles;
+  std::span<const ReceiptHandle> handles;  ///< what was repeated by its attempt id stays leased
 };
 /// Whether the journal has room. While it has none, what makes the log grow for good (sends, publishes, configuration)
 /// is refused with Unavailable::StorageFull; receives, deletes and visibility changes go on.

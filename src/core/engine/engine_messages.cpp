@@ -226,6 +226,8 @@ bool EngineCore::repeat_attempt(QueueState& queue, std::string_view attempt_id, 
     out.push_back(describe(queue, *queue.messages.find(handle.message)));
   }
   record(event);
+  queue.attempts.note_repeated(attempt->handles, [&](const ReceiptHandle& handle) { return queue.messages.may_give_back(handle); });
+  note_arrival(queue);  // with no lease they are there for the next who asks, or waits
   note_deadline(queue);
   return true;
 }
@@ -274,6 +276,8 @@ void EngineCore::run(const ReceiveUndelivered& undelivered) {
     if (queue == nullptr || queue->deleted) continue;
     bring_up_to_date(*queue);
     if (!queue->messages.may_give_back(handle)) continue;
+    // The caller asked for it again, over another connection or this one: it may have the other answer.
+    if (queue->attempts.was_repeated(handle)) continue;
     event.queue = queue->id.number;
     event.sequences.assign(1, handle.message.value);
     record(event);

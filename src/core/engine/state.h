@@ -66,11 +66,26 @@ class Attempts {
     order_.emplace_back(attempt.at, id);
     by_id_.insert_or_assign(std::string{id}, std::move(attempt));
   }
+  /// These were handed out a second time: of the two answers one may arrive where the other is lost. `matters` says of a
+  /// handle whether it could be given back at all; what could not is forgotten.
+  template <class Matters>
+  void note_repeated(const std::vector<ReceiptHandle>& handles, Matters&& matters) {
+    for (const ReceiptHandle& handle : handles) repeated_.insert_or_assign(handle.message.value, handle);
+    if (repeated_.size() < 2 * repeated_kept_ + 16) return;
+    std::erase_if(repeated_, [&](const auto& one) { return !matters(one.second); });
+    repeated_kept_ = repeated_.size();
+  }
+  [[nodiscard]] bool was_repeated(const ReceiptHandle& handle) const {
+    const auto found = repeated_.find(handle.message.value);
+    return found != repeated_.end() && found->second == handle;
+  }
 
  private:
   static bool is_old(Timestamp at, Timestamp now) { return at + message::kDeduplicationInterval <= now; }
   std::map<std::string, Attempt, std::less<>> by_id_;
   std::deque<std::pair<Timestamp, std::string>> order_;
+  std::map<std::uint64_t, ReceiptHandle> repeated_;  // by message
+  std::size_t repeated_kept_ = 0;
 };
 
 struct QueueState {
