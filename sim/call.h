@@ -50,6 +50,7 @@ enum class Admission : std::uint8_t { Everybody, FirstTopic, NotFirstTopic, Nobo
 
 struct QueueChange {
   std::optional<int> visibility, delay, retention;  ///< seconds
+  std::optional<int> wait;  ///< seconds that a receive waits which does not say it
   std::optional<int> max_bytes;
   std::optional<Redrive> redrive;
   std::optional<Admission> policy;
@@ -65,6 +66,7 @@ struct Entry {
   std::uint32_t body_bytes = 0;
   std::string group;
   std::string dedup;
+  bool hashed = false;        ///< `dedup` is not sent: the queue takes the SHA-256 of the body
   std::optional<int> delay;   ///< seconds
   std::string handle;         ///< delete, change
   int timeout = 0;            ///< change: seconds
@@ -102,6 +104,12 @@ struct Call {
   bool finished = false;           ///< answered, or it never will be
   std::vector<std::pair<Timestamp, std::optional<Timestamp>>> leases;  ///< oracle's: as they were before a change
   std::vector<int> instances;      ///< oracle's: of each entry (or of each entry and subscription)
+  int asked_as = -1;               ///< oracle's: which of its attempts
+  bool must_repeat = false;        ///< oracle's: surely gives again what the attempt gave before
+  bool may_repeat = false;         ///< oracle's
+  bool repeat_in_doubt = false;    ///< oracle's: another receive with this id has no answer yet
+  std::vector<std::string> given;  ///< oracle's: the handles that it may repeat
+  std::vector<int> changes;        ///< oracle's: of each of them, how often a change was asked for before
   bool was_absent = false;         ///< oracle's, CreateQueue: surely there was none
   bool was_there = false;          ///< oracle's, Unsubscribe and SetSubscription: surely this subscription was there
 };

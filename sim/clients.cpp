@@ -6,7 +6,17 @@
 #include <algorithm>
 #include <array>
 
+#include "wire/digest/digest.h"
+#include "wire/digest/encoding.h"
+
 namespace fanfare::sim {
+namespace {
+
+std::string hash_of(const Entry& entry) {
+  return std::string{wire::digest::hex(wire::digest::bytes_of(wire::digest::sha256(body_of(entry.token, entry.body_bytes))))};
+}
+
+}  // namespace
 
 Client::Client(int number, const Plan& plan, std::uint64_t seed, Tally& tally, Board& board)
     : number_(number), plan_(plan), rng_(seed), tally_(tally), board_(board) {
@@ -28,19 +38,37 @@ Entry Client::fresh_entry(int queue) {
   if (queue >= 0 && plan_.queues[static_cast<std::size_t>(queue)].fifo) {
     entry.group = fmt::format("g{}", rng_.below(3));
     entry.dedup = entry.token;
+    if (plan_.queues[static_cast<std::size_t>(queue)].hashes && rng_.chance(2, 3)) {
+      entry.dedup = hash_of(entry);
+      entry.hashed = true;
+    }
     if (plan_.has(Feature::Duplicates) && rng_.chance(1, 4) && !sent_.empty()) {
       const Sent& before = sent_[rng_.below(sent_.size())];
-      if (before.queue == queue) {
-        entry.dedup = before.entry.dedup;
-        entry.group = before.entry.group;
-      }
+      if (before.queue == queue) make_duplicate(entry, before);
     }
   } else {
     // One tenant that floods, and some that do not.
     if (plan_.has(Feature::Tenants) && rng_.chance(3, 4)) entry.group = rng_.chance(3, 4) ? "noisy" : fmt::format("g{}", rng_.below(3));
     if (queue >= 0 && plan_.has(Feature::Delay) && rng_.chance(1, 5)) entry.delay = static_cast<int>(rng_.below(4));
+    if (entry.delay && plan_.has(Feature::LongTimes) && rng_.chance(1, 4)) entry.delay = 900;
   }
   return entry;
+}
+
+void Client::make_duplicate(Entry& entry, const Sent& before) {
+  if (before.entry.hashed && rng_.chance(1, 2)) {
+    // The same body once more, with other attributes: with no id a duplicate, with one of its own not.
+    entry.token = before.entry.token;
+    entry.body_bytes = before.entry.body_bytes;
+    entry.hashed = rng_.chance(2, 3);
+    entry.dedup = entry.hashed ? before.entry.dedup : fmt::format("e{}-{}", number_, tokens_);
+  } else {
+    entry.hashed = false;
+    entry.dedup = before.entry.dedup;
+  }
+  entry.group = before.entry.group;
+  // Of two that nobody answered it would not be known which one is there, nor in which group.
+  if (before.accepted && plan_.has(Feature::GroupScope) && rng_.chance(1, 3)) entry.group = fmt::format("g{}", rng_.below(3));
 }
 
 CallPtr Client::fresh(Action action, int queue) {
@@ -63,8 +91,10 @@ CallPtr Client::send() {
   for (std::uint64_t i = 0; i < entries; ++i) {
     Entry entry = fresh_entry(queue);
     // Inside one batch each deduplication id once: which of two is the original would not be told.
-    if (std::any_of(call->entries.begin(), call->entries.end(), [&](const Entry& other) { return other.dedup == entry.dedup; }) && !entry.dedup.empty())
-      entry.dedup = entry.token;
+    if (std::any_of(call->entries.begin(), call->entries.end(), [&](const Entry& other) { return other.dedup == entry.dedup; }) && !entry.dedup.empty()) {
+      entry.dedup = entry.hashed ? fmt::format("e{}-{}", number_, ++tokens_) : entry.token;
+      entry.hashed = false;
+    }
     call->entries.push_back(std::move(entry));
   }
   return call;
@@ -213,6 +243,18 @@ CallPtr Client::receive() {
   if (plan_.has(Feature::Tenants) && rng_.chance(1, 2)) call->max = 10;
   if (rng_.chance(1, 3)) call->visibility = static_cast<int>(rng_.chance(1, 20) ? 43'200 : rng_.below(6));
   call->wait = plan_.has(Feature::LongPoll) && rng_.chance(1, 2) ? static_cast<int>(1 + rng_.below(rng_.chance(1, 4) ? 20 : 3)) : 0;
+  if (plan_.has(Feature::QueueWait) && rng_.chance(1, 2)) call->wait.reset();
+  if (!plan_.has(Feature::AttemptIds) || !plan_.queues[static_cast<std::size_t>(call->queue)].fifo) return call;
+  if (!asked_.empty() && rng_.chance(1, 3)) {
+    const Asked& before = asked_[rng_.below(asked_.size())];
+    call->queue = before.queue;
+    call->max = before.max;
+    call->attempt = before.attempt;
+  } else if (rng_.chance(2, 3)) {
+    call->attempt = fmt::format("a{}-{}", number_, ++tokens_);
+    asked_.push_back({call->queue, call->max, call->attempt});
+    if (asked_.size() > 6) asked_.pop_front();
+  }
   return call;
 }
 
@@ -225,6 +267,8 @@ CallPtr Client::settle(bool remove) {
     Entry entry;
     entry.handle = held_[index].handle;
     entry.timeout = static_cast<int>(rng_.chance(1, 3) ? 0 : rng_.below(10));
+    // Twelve hours from the receive are the most.
+    if (plan_.has(Feature::LongTimes) && rng_.chance(1, 6)) entry.timeout = 43'200 - static_cast<int>(rng_.below(3));
     call->entries.push_back(std::move(entry));
     // Most are done with; some are kept, and come again with an old handle.
     if (remove && rng_.chance(7, 8)) held_.erase(held_.begin() + static_cast<std::ptrdiff_t>(index));
@@ -295,22 +339,22 @@ void Client::told(const Call& call, const Answer& answer) {
   }
   for (const ReceivedMessage& message : answer.messages) held_.push_back({call.queue, message.handle});
   while (held_.size() > 40) held_.pop_front();
-  remember(call);
+  remember(call, true);
 }
 
-void Client::remember(const Call& call) {
+void Client::remember(const Call& call, bool accepted) {
   if (call.action == Action::Publish || call.action == Action::PublishBatch)
     for (const Entry& entry : call.entries)
-      if (!entry.dedup.empty()) published_.push_back({call.topic, entry});
+      if (!entry.dedup.empty()) published_.push_back({call.topic, entry, accepted});
   if (call.action == Action::Send || call.action == Action::SendBatch)
     for (const Entry& entry : call.entries)
-      if (!entry.dedup.empty()) sent_.push_back({call.queue, entry});
+      if (!entry.dedup.empty()) sent_.push_back({call.queue, entry, accepted});
   while (sent_.size() > 20) sent_.pop_front();
   while (published_.size() > 20) published_.pop_front();
 }
 
 void Client::lost(const Call& call) {
-  if (call.action == Action::Receive || call.action == Action::Attributes || call.action == Action::ListMoves) return;
+  if ((call.action == Action::Receive && call.attempt.empty()) || call.action == Action::Attributes || call.action == Action::ListMoves) return;
   Call again;
   again.action = call.action;
   again.protocol = call.protocol;
@@ -322,6 +366,10 @@ void Client::lost(const Call& call) {
   again.subscription_change = call.subscription_change;
   again.destination = call.destination;
   again.rate = call.rate;
+  again.max = call.max;
+  again.visibility = call.visibility;
+  again.wait = call.wait;
+  again.attempt = call.attempt;
   again.task = call.task;
   again.attributes = call.attributes;
   again.arn = call.arn;
@@ -331,7 +379,7 @@ void Client::lost(const Call& call) {
   // On a standard queue the second attempt is a second message; its name says so.
   if (carries && !fifo)
     for (Entry& entry : again.entries) entry.token += 'r';
-  remember(call);
+  remember(call, false);
   again_.push_back(std::move(again));
 }
 

@@ -33,15 +33,22 @@ class Client {
     int queue;
     std::string handle;
   };
+  struct Asked {
+    int queue;
+    int max;
+    std::string attempt;
+  };
   struct Sent {
     int queue;
     Entry entry;
+    bool accepted;  // as far as the client knows
   };
   int random_queue();
   Entry fresh_entry(int queue);
   CallPtr fresh(Action action, int queue);
   CallPtr send();
   CallPtr receive();
+  void make_duplicate(Entry& entry, const Sent& before);
   CallPtr settle(bool remove);
   CallPtr publish();
   /// Null if the plan has nothing of it.
@@ -50,7 +57,7 @@ class Client {
   CallPtr subscribe(int subscription);
   CallPtr change_subscription();
   CallPtr move();
-  void remember(const Call& call);
+  void remember(const Call& call, bool accepted);
 
   const int number_;
   const Plan& plan_;
@@ -59,6 +66,7 @@ class Client {
   Board& board_;
   std::uint64_t tokens_ = 0;
   std::deque<Held> held_;
+  std::deque<Asked> asked_;          // receives of FIFO queues, to be asked for again
   std::deque<Sent> sent_;            // FIFO messages, to be sent again as duplicates
   std::deque<Sent> published_;       // the same of FIFO topics; `queue` is the topic
   std::deque<Call> again_;           // without an answer, to be repeated

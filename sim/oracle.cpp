@@ -22,6 +22,7 @@ void Oracle::handled(const CallPtr& pointer, const Moment& moment) {
   call.handled_order = ++handled_count_;
   if (call.action == Action::Receive) open_receives_.push_back(pointer);
   call.handled_at = moment.now;
+  if (!call.attempt.empty()) handled_attempt(call, moment);
   switch (call.action) {
     case Action::Send:
     case Action::SendBatch: return handled_send(call, moment);
@@ -38,17 +39,7 @@ void Oracle::handled(const CallPtr& pointer, const Moment& moment) {
         Instance& instance = instances_[static_cast<std::size_t>(found->second.first)];
         if (call.action == Action::Delete || call.action == Action::DeleteBatch) ++instance.pending_deletes;
       }
-      if (call.action == Action::Delete || call.action == Action::DeleteBatch) return;
-      for (std::size_t i = 0; i < call.entries.size(); ++i) {
-        call.leases.emplace_back();
-        Delivery* delivery = delivery_of(call, i);
-        if (delivery == nullptr) continue;
-        call.leases.back() = {delivery->until, delivery->before_change};
-        const Timestamp until = call.handled_at + seconds{call.entries[i].timeout};
-        delivery->before_change = std::max({delivery->before_change.value_or(delivery->until), delivery->until, until});
-        delivery->until = std::min(delivery->until, until);
-        delivery->lowest = std::min(delivery->lowest, until);
-      }
+      if (call.action == Action::Change || call.action == Action::ChangeBatch) handled_change(call);
       return;
     case Action::Purge:
       queues_[static_cast<std::size_t>(call.queue)].purges.push_back(moment.now);
@@ -81,7 +72,9 @@ void Oracle::handled_send(Call& call, const Moment& moment) {
   for (const Entry& entry : call.entries) {
     int index = -1;
     if (queue.fifo) {  // a retry: the same message again
-      if (const auto found = by_token_.find(entry.token); found != by_token_.end()) index = found->second.back();
+      if (const auto found = by_token_.find(entry.token); found != by_token_.end())
+        for (const int known : found->second)
+          if (is_duplicate(queue, instances_[static_cast<std::size_t>(known)].entry, entry)) index = known;
       // Behind the window it is another message, and behind a purge it may be one.
       if (index >= 0) {
         const Instance& before = instances_[static_cast<std::size_t>(index)];
@@ -100,12 +93,14 @@ void Oracle::handled_send(Call& call, const Moment& moment) {
       index = add_instance(std::move(fresh));
     }
     Instance& instance = instances_[static_cast<std::size_t>(index)];
+    const bool other = entry.attribute != instance.entry.attribute || entry.kind != instance.entry.kind || entry.group != instance.entry.group;
     if (!instance.sure) {
+      instance.mixed = instance.mixed || other;
       instance.earliest = std::min(instance.earliest, moment.now);  // the clock may have run back over a crash
       instance.latest = std::max(instance.latest, moment.now);
       instance.last_turn = moment.turn;
     } else if (!instance.repeated || moment.now < instance.repeated->earliest) {
-      instance.repeated = {moment.now, moment.turn};
+      instance.repeated = {moment.now, moment.turn, other};
     }
     ++instance.open_attempts;
     instance.tried_turn = moment.turn;
@@ -217,8 +212,11 @@ void Oracle::check_error(const Call& call, const Answer& answer, const Moment& m
       case Action::Delete:
         // FIFO: the lease of the handle has ended. [SQS DeleteMessage]
         return queue->fifo && (says(answer, "InvalidParameterValue") || says(answer, "ReceiptHandle"));
-      case Action::Change: return says(answer, "MessageNotInflight") || says(answer, "InvalidParameterValue");
+      case Action::Change:
+        if (answer.text.find("Total VisibilityTimeout") != std::string::npos) check_too_long(call, 0);
+        return says(answer, "MessageNotInflight") || says(answer, "InvalidParameterValue");
       case Action::Purge:
+        note(Property::PurgeRefused);
         return says(answer, "PurgeQueueInProgress") && std::any_of(queue->purges.begin(), queue->purges.end() - 1, [&](Timestamp at) {
                  return clock_back_ || call.handled_at < at + kNameReserved;
                });
@@ -239,15 +237,15 @@ void Oracle::check_error(const Call& call, const Answer& answer, const Moment& m
   require(Property::ErrorsExpected, expected(), [&] {
     return fmt::format("call {}: {} {} {}", call.id, answer.status, answer.code, answer.text);
   });
-  if (call.action == Action::Change && !maybe_done)
-    if (Delivery* delivery = delivery_of(call, 0)) std::tie(delivery->until, delivery->before_change) = call.leases[0];
+  if (call.action == Action::Change && !maybe_done) refused_change(call, 0);
+  if (call.asked_as >= 0) ended_attempt(call);
   // What it took is given back; and that may be lost by a crash. Without a lease another receive of this turn may have had it
   // before that.
   if (call.action == Action::Receive && maybe_done) {
     const bool contested = std::any_of(open_receives_.begin(), open_receives_.end(),
                                        [&](const CallPtr& one) { return one.get() != &call && one->queue == call.queue; });
     const bool late = contested && lease_may_be_over(call, call.waited ? moment.now : call.handled_at, moment);
-    lost_receives_.push_back({call.queue, call.waited ? moment.turn : call.handled_turn, false, late, crashes_, moment.turn});
+    lost_receives_.push_back({call.queue, call.waited ? moment.turn : call.handled_turn, false, late, crashes_, moment.turn, call.asked_as});
   }
   if ((call.action == Action::Purge || call.action == Action::DeleteQueue) && !maybe_done)
     for (const int index : queue->instances) std::erase(instances_[static_cast<std::size_t>(index)].dedup_cleared_by, call.id);
@@ -319,14 +317,17 @@ void Oracle::accepted_fifo(Call& call, std::size_t i, int index, const EntryAnsw
   };
   if (owner >= 0) {
     const Instance& original = instances_[static_cast<std::size_t>(owner)];
-    require(Property::DedupHolds, original.entry.dedup == entry.dedup,
-            [&] { return fmt::format("{} is answered with the id of {}", entry.token, describe(owner)); });
+    require(Property::DedupHolds, is_duplicate(queues_[queue], original.entry, entry),
+            [&] { return fmt::format("{} of group {} is answered with the id of {}", entry.token, entry.group, describe(owner)); });
     require(Property::DedupHolds, original.sent_sequence.empty() || original.sent_sequence == answer.sequence,
             [&] { return fmt::format("{} is a duplicate of {} and gets sequence {}", entry.token, describe(owner), answer.sequence); });
     if (owner != index || original.sure) {
       require(Property::DedupEnds, call.handled_at < original.latest + kDedupWindow,
               [&] { return fmt::format("{} at {} is taken for a duplicate of {}", entry.token, time_text(call.handled_at), describe(owner)); });
       note_hit(original);
+      if (entry.hashed && original.entry.hashed) note(Property::EqualBodies);
+      if (entry.hashed != original.entry.hashed) note(Property::HashGiven);
+      if (entry.group != original.entry.group) note(Property::DuplicateOfOtherGroup);
     }
     if (owner != index) {
       end_attempt(index, false);
@@ -337,7 +338,9 @@ void Oracle::accepted_fifo(Call& call, std::size_t i, int index, const EntryAnsw
     // Was there one that should have stopped it?
     for (const int other : queues_[queue].instances) {
       const Instance& earlier = instances_[static_cast<std::size_t>(other)];
-      if (earlier.entry.dedup != entry.dedup || earlier.queue != call.queue || !earlier.sure || earlier.first_id.empty() || earlier.by_task) continue;
+      if (earlier.entry.dedup == entry.dedup && earlier.entry.group != entry.group && earlier.sure) note(Property::OwnWindowOfGroup);
+      if (earlier.token == entry.token && earlier.entry.dedup != entry.dedup && earlier.sure) note(Property::OwnIdOfEqualBody);
+      if (!is_duplicate(queues_[queue], earlier.entry, entry) || earlier.queue != call.queue || !earlier.sure || earlier.first_id.empty() || earlier.by_task) continue;
       if (earlier.sure_turn >= call.handled_turn || !earlier.dedup_cleared_by.empty()) continue;
       require(Property::DedupHolds, call.handled_at >= earlier.earliest + kDedupWindow,
               [&] { return fmt::format("{} at {} is accepted in spite of {}", entry.token, time_text(call.handled_at), describe(other)); });
@@ -345,7 +348,7 @@ void Oracle::accepted_fifo(Call& call, std::size_t i, int index, const EntryAnsw
     // The id of a message that was sent without an answer, and is not known yet? What a purge took is not it.
     for (const int other : queues_[queue].instances) {
       const Instance& open = instances_[static_cast<std::size_t>(other)];
-      if (other != index && open.entry.dedup == entry.dedup && !open.never && open.gone != Gone::Purged && open.first_id.empty() && open.open_attempts > 0) return;
+      if (other != index && is_duplicate(queues_[queue], open.entry, entry) && !open.never && open.gone != Gone::Purged && open.first_id.empty() && open.open_attempts > 0) return;
     }
     // A new message.
     Instance& instance = instances_[static_cast<std::size_t>(index)];
@@ -361,6 +364,7 @@ void Oracle::accepted_fifo(Call& call, std::size_t i, int index, const EntryAnsw
       if (instance.open_attempts > 1 && instance.repeated) {
         again.earliest = std::min(again.earliest, instance.repeated->earliest);
         again.first_turn = std::min(again.first_turn, instance.repeated->first_turn);
+        again.mixed = instance.repeated->other || instance.mixed;
       }
       again.starts = starts_;
       again.open_attempts = 1;
@@ -424,7 +428,8 @@ bool Oracle::surely_there(const Instance& instance, std::uint64_t turn, Timestam
 bool Oracle::surely_visible(const Instance& instance, std::uint64_t turn, Timestamp now) const {
   if (!surely_there(instance, turn, now) || may_be_moved(instance)) return false;
   const Queue& spec = queues_[static_cast<std::size_t>(instance.queue)];
-  const int delay = instance.entry.delay.value_or(spec.delay.highest(instance.first_turn, spec.fifo ? turn_ : instance.last_turn));
+  // Of a FIFO queue's delay the one that holds now decides, for what waits already too. [SQS delay queues]
+  const int delay = instance.entry.delay.value_or(spec.fifo ? spec.delay.highest(clock_back_ ? instance.first_turn : turn, turn_) : spec.delay.highest(instance.first_turn, instance.last_turn));
   if (instance.latest + seconds{delay} > now) return false;
   if (!instance.deliveries.empty() && instance.deliveries.back().until > now) return false;
   for (const Delivery& delivery : instance.deliveries)
@@ -451,6 +456,7 @@ int Oracle::find(const Call& call, const ReceivedMessage& message, const std::st
     const Reach reach = reach_of(instance);
     const bool by_task = !tasks_.empty() && (reach.by_task & bit(call.queue)) != 0;
     if (instance.never || instance.gone != Gone::No || (instance.raw && *instance.raw == enveloped)) continue;
+    if (!message.dedup.empty() && message.dedup != instance.entry.dedup) continue;
     if (!by_task) {
       if (!instance.message_id.empty() || (reach.plain & bit(call.queue)) == 0) continue;
       if (!here && message.dead_letter_source != queue_arn(queues_[static_cast<std::size_t>(instance.queue)].name)) continue;
@@ -469,59 +475,30 @@ void Oracle::answered_receive(Call& call, const Answer& answer, const Moment& mo
   const bool whole = moment.disk_in_order || answer.messages.size() == static_cast<std::size_t>(call.max);
   if (!whole) lost_receives_.push_back({call.queue, moment.turn, true, true, crashes_, moment.turn});
   if (call.waited) note(answer.messages.empty() ? Property::LongPollEmpty : Property::LongPollWoken);
+  const bool repeated = call.asked_as >= 0 && is_repeated(call, answer, moment, whole);
   if (answer.messages.empty()) {
-    if (call.wait.value_or(0) > 0 && !draining_ && whole)
-      require(Property::LongPollWaits, moment.now >= call.handled_at + seconds{*call.wait}, [&] {
-        return fmt::format("call {}: a wait of {} s from {} ended with nothing at {}", call.id, *call.wait, time_text(call.handled_at), time_text(moment.now));
+    const int wait = call.wait.value_or(queues_[static_cast<std::size_t>(call.queue)].wait.lowest(call.handled_turn, call.handled_turn));
+    if (wait > 0 && !call.wait) note(Property::QueueWait);
+    if (wait > 0 && !draining_ && whole)
+      require(Property::LongPollWaits, moment.now >= call.handled_at + seconds{wait}, [&] {
+        return fmt::format("call {}: a wait of {} s from {} ended with nothing at {}", call.id, wait, time_text(call.handled_at), time_text(moment.now));
       });
     return;
   }
   require(Property::Invented, answer.messages.size() <= static_cast<std::size_t>(call.max),
           [&] { return fmt::format("call {} asked for {} messages and got {}", call.id, call.max, answer.messages.size()); });
+  if (repeated) return;
   std::vector<int> in_answer;
   for (const ReceivedMessage& message : answer.messages) deliver(call, message, moment, in_answer);
+  if (call.asked_as >= 0) note_attempt(call, answer, moment, whole);
   const bool grouped = std::any_of(in_answer.begin(), in_answer.end(), [&](int index) { return !instances_[static_cast<std::size_t>(index)].entry.group.empty(); });
   if (grouped && !queues_[static_cast<std::size_t>(call.queue)].fifo && !call.waited && !call.stalled && moment.disk_in_order) check_tenants(call, moment, in_answer);
 }
 
-/// A group that surely has many messages in flight goes behind all others. [SQS fair queues]
-void Oracle::check_tenants(const Call& call, const Moment& moment, const std::vector<int>& in_answer) const {
-  constexpr int kManyInFlight = 30;
-  std::map<std::string_view, int> in_flight;  // surely, before this receive
-  std::map<std::string_view, int> given_of;   // in this answer
-  std::map<std::string_view, int> ever;       // were handed out, at any time
-  int all = 0;
-  const auto& there = queues_[static_cast<std::size_t>(call.queue)].instances;
-  for (const int index : there) {
-    const Instance& one = instances_[static_cast<std::size_t>(index)];
-    if (one.deliveries.empty()) continue;
-    ++all;
-    ++ever[one.entry.group];
-    const Delivery& last = one.deliveries.back();
-    const bool here = std::find(in_answer.begin(), in_answer.end(), index) != in_answer.end();
-    if (!here && last.turn < call.handled_turn && last.queue == call.queue && !last.lost && last.until > moment.now && surely_there(one, call.handled_turn, moment.now) && !may_be_moved(one))
-      ++in_flight[one.entry.group];
-  }
-  for (const int index : in_answer) {
-    const Instance& given = instances_[static_cast<std::size_t>(index)];
-    if (given.entry.group.empty()) continue;
-    // Where nothing of it waited any more it was quiet again, up to the next one that is handed out.
-    int& flying = in_flight[given.entry.group];
-    if (++given_of[given.entry.group] == 1 || flying < kManyInFlight || flying * 10 <= all) continue;
-    tally_.note(Property::NoisyGroup);
-    tally_.note(Property::QuietFirst);
-    for (const int other : there) {
-      const Instance& one = instances_[static_cast<std::size_t>(other)];
-      if (one.queue != call.queue || one.entry.group == given.entry.group || std::find(in_answer.begin(), in_answer.end(), other) != in_answer.end()) continue;
-      if (!one.entry.group.empty() && ever[one.entry.group] >= kManyInFlight) continue;
-      if (!surely_visible(one, call.handled_turn, call.handled_at)) continue;
-      if (!one.deliveries.empty() && one.deliveries.back().turn >= call.handled_turn) continue;
-      fail(Property::QuietFirst, fmt::format("call {} of turn {} got {} of {} in flight, and there was {}", call.id, call.handled_turn, describe(index), flying, describe(other)));
-    }
-  }
-}
-
 void Oracle::end_of_turn() {
+  for (const CallPtr& call : open_receives_)
+    // A receive that repeats is answered at once, if the process lives on.
+    if (call->waited && !call->finished && !call->given.empty()) left_alone(*call);
   for (const Empty& empty : empties_) check_empty(*empty.call, empty.moment);
   empties_.clear();
   std::erase_if(open_receives_, [](const CallPtr& call) { return call->finished; });
@@ -544,7 +521,7 @@ void Oracle::check_empty(const Call& call, const Moment& moment) const {
     if (queues_[queue].fifo) {
       const bool group_is_free = std::none_of(queues_[queue].instances.begin(), queues_[queue].instances.end(), [&](int other) {
         const Instance& one = instances_[static_cast<std::size_t>(other)];
-        return other != index && one.entry.group == instance.entry.group && !one.never &&
+        return other != index && (one.mixed || one.entry.group == instance.entry.group) && !one.never &&
                (one.gone == Gone::No || one.gone_turn >= turn) &&
                // One that this very turn handed out without a lease stands before it until time moves.
                (!surely_visible(one, turn, call.handled_at) || (!one.deliveries.empty() && one.deliveries.back().turn >= turn));
@@ -589,9 +566,9 @@ void Oracle::deliver(Call& call, const ReceivedMessage& message, const Moment& m
   require(Property::Invented, !other_id || may_be_by_task,
           [&] { return fmt::format("id {} of {}, whose id is {}", message.id, describe(index), instance.message_id); });
   if (!envelope) {
-    require(Property::Invented, message.attribute == (instance.entry.attribute ? token : ""),
+    require(Property::Invented, instance.mixed || message.attribute == (instance.entry.attribute ? token : ""),
             [&] { return fmt::format("message attribute '{}' of {}", message.attribute, describe(index)); });
-    require(Property::Invented, message.kind == instance.entry.kind,
+    require(Property::Invented, instance.mixed || message.kind == instance.entry.kind,
             [&] { return fmt::format("message attribute '{}' of {}, which has '{}'", message.kind, describe(index), instance.entry.kind); });
   }
   if (instance.publication >= 0) {
@@ -650,6 +627,9 @@ void Oracle::deliver(Call& call, const ReceivedMessage& message, const Moment& m
     require(Property::SequenceRises, instance.moved || instance.queue != call.queue || instance.sequence.empty() || instance.sequence == message.sequence,
             [&] { return fmt::format("sequence number {} of {}", message.sequence, describe(index)); });
   }
+  if (spec.fifo)
+    require(Property::DedupIdTold, message.dedup == instance.entry.dedup, [&] { return fmt::format("MessageDeduplicationId '{}' of {}", message.dedup, describe(index)); });
+  if (instance.mixed) instance.entry.group = message.group;
   require(Property::Invented, message.group == instance.entry.group, [&] { return fmt::format("group '{}' of {}", message.group, describe(index)); });
 
   // Moved away?
@@ -693,6 +673,7 @@ void Oracle::deliver(Call& call, const ReceivedMessage& message, const Moment& m
     const int delay = instance.entry.delay.value_or(spec.delay.lowest(instance.first_turn, spec.fifo ? moment.turn : instance.last_turn));
     require(Property::DelayRespected, moment.now >= instance.earliest + seconds{delay},
             [&] { return fmt::format("delay {} s, handed out at {}: {}", delay, time_text(moment.now), describe(index)); });
+    if (spec.fifo && !clock_back_) check_delay(instance, spec, moment);
   }
   const Delivery* previous = instance.deliveries.empty() ? nullptr : &instance.deliveries.back();
   if (previous != nullptr && previous->queue == call.queue) {
@@ -737,7 +718,7 @@ void Oracle::check_fifo(const Call& call, int index, const Moment& moment, const
   for (const int other : queues_[static_cast<std::size_t>(call.queue)].instances) {
     if (other == index) continue;
     const Instance& one = instances_[static_cast<std::size_t>(other)];
-    if (one.queue != call.queue || one.entry.group != instance.entry.group) continue;
+    if (one.queue != call.queue || one.entry.group != instance.entry.group || (one.mixed && one.deliveries.empty())) continue;
     if (std::find(in_answer.begin(), in_answer.end(), other) != in_answer.end()) continue;
     const bool there = surely_there(one, call.waited ? moment.turn : call.handled_turn, moment.now) && !may_be_moved(one);
     const bool both_came = !one.moved && !one.by_task && !instance.moved && !instance.by_task;
@@ -806,20 +787,6 @@ void Oracle::answered_delete(Call& call, const Answer& answer, const Moment& mom
   }
 }
 
-void Oracle::answered_change(Call& call, const Answer& answer, const Moment& moment) {
-  for (std::size_t i = 0; i < call.entries.size(); ++i) {
-    Delivery* delivery = delivery_of(call, i);
-    if (delivery == nullptr) continue;
-    if (!answer.entries[i].ok) {
-      std::tie(delivery->until, delivery->before_change) = call.leases[i];
-      continue;
-    }
-    delivery->before_change = std::max(call.leases[i].first, call.leases[i].second.value_or(call.leases[i].first));
-    delivery->until = call.handled_at + seconds{call.entries[i].timeout};
-    delivery->change_log_end = moment.log_end;
-  }
-}
-
 // ---- What is never told ---------------------------------------------------------------------------------------------
 
 void Oracle::unanswered(Call& call, Unanswered why, const Moment& began, const Moment& ended) {
@@ -830,7 +797,8 @@ void Oracle::unanswered(Call& call, Unanswered why, const Moment& began, const M
     case Action::Receive:
       lost_receives_.push_back(
           {call.queue, call.waited || call.stalled ? began.turn : call.handled_turn, why == Unanswered::Crash,
-           lease_may_be_over(call, began.now, ended), crashes_, ended.turn});
+           lease_may_be_over(call, began.now, ended), crashes_, ended.turn, call.asked_as});
+      if (call.asked_as >= 0) ended_attempt(call);
       break;
     case Action::Delete:
     case Action::DeleteBatch:

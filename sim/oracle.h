@@ -18,6 +18,7 @@
 #include <string>
 #include <string_view>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "base/log_position.h"
@@ -39,7 +40,10 @@ struct QueueSpec {
   int dead_letter = -1;    ///< index of its dead-letter queue
   int max_receives = 0;
   int max_bytes = 1'048'576;
+  std::optional<int> wait; ///< seconds, of receives that do not say it
   Admission policy = Admission::Nobody;
+  bool hashes = false;     ///< ContentBasedDeduplication
+  bool by_group = false;   ///< DeduplicationScope and FifoThroughputLimit: each message group of its own
 };
 struct SubscriptionSpec {
   int topic = -1;
@@ -73,7 +77,7 @@ class Oracle {
   /// The broker keeps no content in memory.
   void nothing_resident() { nothing_resident_ = true; }
   /// A queue, topic or subscription that requests can name; nobody has made it yet.
-  int add_queue(std::string name, bool fifo);
+  int add_queue(const QueueSpec& spec);
   int add_topic(std::string name, bool fifo);
   int add_subscription(int topic, int queue);
   /// The clock was set back: what a time says about another is not known.
@@ -112,7 +116,7 @@ class Oracle {
   }
   void note(Property property) { tally_.note(property); }
   /// "m17 in q0: sent ..., delivered ...", for the report of a failure.
-  [[nodiscard]] std::string describe(int instance) const;
+  [[nodiscard]] std::string describe(int instance) const { return describe(instances_.at(static_cast<std::size_t>(instance))); }
 
  private:
   struct Delivery {
@@ -128,6 +132,9 @@ class Oracle {
     Timestamp lowest;                 // of all ends that the lease ever had
     std::optional<Timestamp> before_change;
     LogPosition change_log_end{};
+    int changes = 0;                  // of visibility, asked for
+    int open_changes = 0;             // of them, not told
+    int attempt = -1;                 // that gave it
   };
   static constexpr int kOfAnotherLife = -2;  // a handle of before a move task
   enum class Gone : std::uint8_t { No, Deleted, Purged };
@@ -153,6 +160,7 @@ class Oracle {
     struct Repeated {
       Timestamp earliest{};
       std::uint64_t first_turn = 0;
+      bool other = false;            // with other message attributes
     };
     std::optional<Repeated> repeated;  // sends of the same since it was sure
     bool never = false;               // surely not there: refused, or suppressed as a duplicate
@@ -172,6 +180,7 @@ class Oracle {
     Gone gone = Gone::No;
     std::uint64_t gone_turn = 0;
     int sent_to = -1;                 // queue
+    bool mixed = false;               // attempts with other attributes or another group: which one counted is not known before it is received
     std::uint64_t tried_turn = 0;     // when its last attempt was handed in
     std::vector<std::uint64_t> dedup_cleared_by;  // purges and deletions of that queue since, refused ones not
   };
@@ -200,6 +209,10 @@ class Oracle {
     History<int> delay{0};
     History<int> retention{345'600};
     History<int> max_bytes{1'048'576};
+    History<int> wait{0};
+    bool hashes = false;
+    bool by_group = false;
+    std::vector<std::pair<std::uint64_t, Timestamp>> delays_asked;  // turns in which a change of the delay was handed in
     History<Redrive> redrive{{}};
     History<Admission> policy{Admission::Nobody};
     int shortest_retention = 345'600;              // ever
@@ -210,6 +223,7 @@ class Oracle {
     std::vector<Timestamp> purges;                 // handed in
     std::vector<Timestamp> deletions;
     std::optional<Timestamp> deleted_at;           // of the newest that was told
+    std::optional<Timestamp> purged_at;            // the same
     [[nodiscard]] bool may_exist(std::uint64_t from, std::uint64_t to) const { return exists.may_be(true, from, to); }
     [[nodiscard]] bool may_be_missing(std::uint64_t from, std::uint64_t to) const { return exists.may_be(false, from, to); }
   };
@@ -248,15 +262,45 @@ class Oracle {
     bool late;              // given back when its lease may have been over: it stays counted if somebody has received it since
     std::uint64_t crashes;  // when it ended
     std::uint64_t end_turn;
+    int attempt = -1;
+  };
+  /// What one attempt id gave in one queue.
+  struct Attempt {
+    std::vector<std::string> given;  // handles
+    bool sure = false;               // nothing else can be what is repeated
+    Timestamp earliest{};            // when they were taken
+    Timestamp latest{};
+    Timestamp low{};                 // when the leases end that it gave
+    Timestamp high{};
+    std::uint64_t starts = 0;
+    int calls = 0;
+    int open = 0;                    // of them, without an answer
+    Timestamp earliest_lost = Timestamp::max();
+    bool partial = false;            // it took more than a disk with errors let it tell
   };
 
+  [[nodiscard]] std::string describe(const Instance& instance) const;
   void handled_send(Call& call, const Moment& moment);
   void handled_publish(Call& call, const Moment& moment);
   void answered_send(Call& call, const Answer& answer, const Moment& moment);
   void answered_publish(Call& call, const Answer& answer, const Moment& moment);
   void answered_receive(Call& call, const Answer& answer, const Moment& moment);
   void answered_delete(Call& call, const Answer& answer, const Moment& moment);
+  void handled_change(Call& call);
+  void refused_change(const Call& call, std::size_t entry);
+  void check_too_long(const Call& call, std::size_t entry);
   void answered_change(Call& call, const Answer& answer, const Moment& moment);
+  static void may_change(Delivery& delivery, Timestamp low, Timestamp high);
+  [[nodiscard]] std::pair<Timestamp, Timestamp> lease_of(const Call& call, Timestamp from, std::uint64_t turn) const;
+  void handled_attempt(Call& call, const Moment& moment);
+  void left_alone(Call& call);
+  void ended_attempt(const Call& call);
+  bool is_repeated(Call& call, const Answer& answer, const Moment& moment, bool whole);
+  void note_attempt(const Call& call, const Answer& answer, const Moment& moment, bool whole);
+  void check_delay(const Instance& instance, const Queue& queue, const Moment& moment);
+  [[nodiscard]] bool is_duplicate(const Queue& queue, const Entry& one, const Entry& other) const {
+    return one.dedup == other.dedup && (!queue.by_group || one.group == other.group);
+  }
   void answered_attributes(const Call& call, const Answer& answer);
   void answered_moves(const Call& call, const Answer& answer, const Moment& moment);
   /// What asks for settings, or for the end of something: `told` or refused, in all histories that it is in.
@@ -286,10 +330,15 @@ class Oracle {
   void check_empty(const Call& call, const Moment& moment) const;
   /// Whether what a receive took at `began` may have been visible again by now: if somebody has received it since, it stays counted.
   [[nodiscard]] bool lease_may_be_over(const Call& call, Timestamp began, const Moment& moment) const;
-  [[nodiscard]] bool counts(const LostReceive& lost) const { return lost.crash || lost.late || lost.crashes < crashes_; }
+  [[nodiscard]] bool counts(const LostReceive& lost) const {
+    // What was asked for again is not given back with the connection of one of the receives.
+    const bool asked_again = lost.attempt >= 0 && attempts_[static_cast<std::size_t>(lost.attempt)].calls > 1;
+    return lost.crash || lost.late || lost.crashes < crashes_ || asked_again;
+  }
   void check_error(const Call& call, const Answer& answer, const Moment& moment);
   /// The delivery that a handle of the call names; null if it is not one that counts.
   Delivery* delivery_of(const Call& call, std::size_t entry);
+  Delivery* delivery_of(const std::string& handle);
   /// -1: there is none. `others`: that it may be just as well.
   int find(const Call& call, const ReceivedMessage& message, const std::string& token, std::vector<int>& others) const;
   int add_instance(Instance instance);
@@ -337,6 +386,8 @@ class Oracle {
   std::unordered_map<std::string, std::vector<int>> by_token_;
   std::unordered_map<std::string, std::pair<int, int>> by_handle_;  // -> instance, delivery
   std::vector<LostReceive> lost_receives_;
+  std::vector<Attempt> attempts_;
+  std::map<std::pair<int, std::string>, int> attempt_by_id_;        // of a queue
   std::vector<CallPtr> open_receives_;  // handed in and not finished
   std::vector<Empty> empties_;          // of this turn
   std::uint64_t handled_count_ = 0;

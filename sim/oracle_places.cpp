@@ -8,10 +8,12 @@
 
 namespace fanfare::sim {
 
-int Oracle::add_queue(std::string name, bool fifo) {
+int Oracle::add_queue(const QueueSpec& spec) {
   Queue& queue = queues_.emplace_back();
-  queue.name = std::move(name);
-  queue.fifo = fifo;
+  queue.name = spec.name;
+  queue.fifo = spec.fifo;
+  queue.hashes = spec.hashes;
+  queue.by_group = spec.by_group;
   return static_cast<int>(queues_.size()) - 1;
 }
 
@@ -120,6 +122,14 @@ void Oracle::handled_removal(Call& call) {
 }
 
 void Oracle::answered_removal(Call& call, const Moment& moment) {
+  std::optional<Timestamp>& purged_at = queues_[static_cast<std::size_t>(call.queue)].purged_at;
+  if (call.action == Action::Purge) {
+    require(Property::PurgeOnceAMinute, clock_back_ || !purged_at || call.handled_at >= *purged_at + kNameReserved,
+            [&] { return fmt::format("call {} purges at {}, and a purge was told at {}", call.id, time_text(call.handled_at), time_text(*purged_at)); });
+    purged_at = call.handled_at;
+  } else {
+    purged_at.reset();  // a queue of this name is another one
+  }
   for (const int index : call.instances) {
     Instance& instance = instances_[static_cast<std::size_t>(index)];
     --instance.pending_deletes;
@@ -140,7 +150,11 @@ void Oracle::answered_removal(Call& call, const Moment& moment) {
 void Oracle::ask_settings(Queue& queue, const Call& call) {
   const QueueChange& change = call.queue_change;
   if (change.visibility) queue.visibility.ask(call.id, call.handled_turn, *change.visibility);
-  if (change.delay) queue.delay.ask(call.id, call.handled_turn, *change.delay);
+  if (change.delay) {
+    queue.delay.ask(call.id, call.handled_turn, *change.delay);
+    queue.delays_asked.emplace_back(call.handled_turn, call.handled_at);
+  }
+  if (change.wait) queue.wait.ask(call.id, call.handled_turn, *change.wait);
   if (change.retention) {
     queue.retention.ask(call.id, call.handled_turn, *change.retention);
     queue.shortest_retention = std::min(queue.shortest_retention, *change.retention);
@@ -213,6 +227,7 @@ void Oracle::settle_configuration(const Call& call, const Answer& answer, const 
   const auto settle_settings = [&](Queue& queue) {
     settle(queue.visibility);
     settle(queue.delay);
+    settle(queue.wait);
     settle(queue.retention);
     settle(queue.max_bytes);
     settle(queue.policy);
@@ -287,6 +302,10 @@ void Oracle::check_settings(const Call& call, const Answer& answer, const Moment
     else if (name == "DelaySeconds") right = holds(queue.delay);
     else if (name == "MessageRetentionPeriod") right = holds(queue.retention);
     else if (name == "MaximumMessageSize") right = holds(queue.max_bytes);
+    else if (name == "ReceiveMessageWaitTimeSeconds") right = holds(queue.wait);
+    else if (name == "ContentBasedDeduplication") right = (value == "true") == queue.hashes;
+    else if (name == "DeduplicationScope") right = (value == "messageGroup") == queue.by_group;
+    else if (name == "FifoThroughputLimit") right = (value == "perMessageGroupId") == queue.by_group;
     else if (name == "RedrivePolicy")
       right = queue.redrive.any(call.handled_turn, moment.turn, [&](const Redrive& redrive) {
         return redrive.queue >= 0 && value.find(queue_arn(queues_[static_cast<std::size_t>(redrive.queue)].name) + '"') != std::string::npos;
@@ -295,6 +314,25 @@ void Oracle::check_settings(const Call& call, const Answer& answer, const Moment
     tally_.note(Property::SettingsHold);
     if (!right) fail(Property::SettingsHold, fmt::format("call {}: {} of {} is {}", call.id, name, queue.name, value));
   }
+}
+
+/// A change of the delay counts for what waits in a FIFO queue: it is handed out when it was, at some moment since it came, as old
+/// as the delay that held at that moment. What was visible once stays visible. [SQS delay queues]
+void Oracle::check_delay(const Instance& instance, const Queue& queue, const Moment& moment) {
+  const auto visible_by = [&](std::uint64_t from, std::uint64_t to, Timestamp end) {
+    return from <= to && instance.earliest + seconds{queue.delay.lowest(from, to)} <= end;
+  };
+  std::uint64_t since = instance.first_turn;
+  bool visible = false;
+  for (const auto& [turn, at] : queue.delays_asked) {
+    if (turn < instance.first_turn || turn > moment.turn) continue;
+    // Up to the change the value of before, and at its moment both; the change itself looks at what is visible so far.
+    visible = visible || visible_by(since, turn - 1, at) || visible_by(turn, turn, at);
+    since = turn + 1;
+  }
+  if (since == instance.first_turn) return;
+  visible = visible || visible_by(since, std::max(since, moment.turn), moment.now);
+  require(Property::DelayChange, visible, [&] { return fmt::format("handed out at {}, before the delay that was set: {}", time_text(moment.now), describe(instance)); });
 }
 
 void Oracle::answered_moves(const Call& call, const Answer& answer, const Moment& moment) {
@@ -331,6 +369,43 @@ void Oracle::answered_moves(const Call& call, const Answer& answer, const Moment
       if (task.source == call.queue && task.from < call.handled_turn) task.until = std::min(task.until, call.handled_turn);
 }
 
+/// A group that surely has many messages in flight goes behind all others. [SQS fair queues]
+void Oracle::check_tenants(const Call& call, const Moment& moment, const std::vector<int>& in_answer) const {
+  constexpr int kManyInFlight = 30;
+  std::map<std::string_view, int> in_flight;  // surely, before this receive
+  std::map<std::string_view, int> given_of;   // in this answer
+  std::map<std::string_view, int> ever;       // were handed out, at any time
+  int all = 0;
+  const auto& there = queues_[static_cast<std::size_t>(call.queue)].instances;
+  for (const int index : there) {
+    const Instance& one = instances_[static_cast<std::size_t>(index)];
+    if (one.deliveries.empty()) continue;
+    ++all;
+    ++ever[one.entry.group];
+    const Delivery& last = one.deliveries.back();
+    const bool here = std::find(in_answer.begin(), in_answer.end(), index) != in_answer.end();
+    if (!here && last.turn < call.handled_turn && last.queue == call.queue && !last.lost && last.until > moment.now && surely_there(one, call.handled_turn, moment.now) && !may_be_moved(one))
+      ++in_flight[one.entry.group];
+  }
+  for (const int index : in_answer) {
+    const Instance& given = instances_[static_cast<std::size_t>(index)];
+    if (given.entry.group.empty()) continue;
+    // Where nothing of it waited any more it was quiet again, up to the next one that is handed out.
+    int& flying = in_flight[given.entry.group];
+    if (++given_of[given.entry.group] == 1 || flying < kManyInFlight || flying * 10 <= all) continue;
+    tally_.note(Property::NoisyGroup);
+    tally_.note(Property::QuietFirst);
+    for (const int other : there) {
+      const Instance& one = instances_[static_cast<std::size_t>(other)];
+      if (one.queue != call.queue || one.entry.group == given.entry.group || std::find(in_answer.begin(), in_answer.end(), other) != in_answer.end()) continue;
+      if (!one.entry.group.empty() && ever[one.entry.group] >= kManyInFlight) continue;
+      if (!surely_visible(one, call.handled_turn, call.handled_at)) continue;
+      if (!one.deliveries.empty() && one.deliveries.back().turn >= call.handled_turn) continue;
+      fail(Property::QuietFirst, fmt::format("call {} of turn {} got {} of {} in flight, and there was {}", call.id, call.handled_turn, describe(index), flying, describe(other)));
+    }
+  }
+}
+
 void Oracle::answered_attributes(const Call& call, const Answer& answer) {
   std::int64_t low = 0;
   std::int64_t high = 0;
@@ -360,8 +435,7 @@ void Oracle::answered_attributes(const Call& call, const Answer& answer) {
   });
 }
 
-std::string Oracle::describe(int index) const {
-  const Instance& one = instances_.at(static_cast<std::size_t>(index));
+std::string Oracle::describe(const Instance& one) const {
   std::string text = fmt::format("{} in {}: arrived {}..{} turn {}..{}{}{}{}", one.token, queues_[static_cast<std::size_t>(one.queue)].name,
                                  time_text(one.earliest), time_text(one.latest), one.first_turn, one.last_turn,
                                  one.sure ? ", acknowledged" : ", without answer", one.moved ? ", moved" : "", one.by_task ? " by a task" : "");

@@ -16,7 +16,8 @@ constexpr std::array<std::string_view, static_cast<std::size_t>(Feature::Count)>
     "kill", "power-cut", "clean-restart", "crash-in-turn", "disk-error", "disk-full", "connection-dies", "reply-lost", "slow-network",
     "fragments", "stall", "half-close", "clock-jump", "clock-back", "snapshots", "small-memory", "large-bodies",
     "change-attributes", "delete-queue", "message-size", "unsubscribe", "delete-topic", "filter-policy", "queue-policy",
-    "subscription-dead-letter", "fifo-topic", "tenants", "move-tasks", "archive"};
+    "subscription-dead-letter", "fifo-topic", "tenants", "move-tasks", "archive", "attempt-ids", "hashed-ids", "group-scope",
+    "long-times", "queue-wait"};
 
 }  // namespace
 
@@ -28,8 +29,8 @@ std::string Plan::describe() const {
   for (std::size_t i = 0; i < features.size(); ++i)
     if (features[i]) text += fmt::format(" {}", kNames[i]);
   for (const QueueSpec& queue : queues) {
-    text += fmt::format("\n  {}: visibility {} s, delay {} s, retention {} s, {} bytes, policy {}", queue.name, queue.visibility, queue.delay, queue.retention,
-                        queue.max_bytes, static_cast<int>(queue.policy));
+    text += fmt::format("\n  {}: visibility {} s, delay {} s, wait {} s, retention {} s, {} bytes, policy {}{}{}", queue.name, queue.visibility, queue.delay, queue.wait.value_or(0), queue.retention,
+                        queue.max_bytes, static_cast<int>(queue.policy), queue.hashes ? ", ids of bodies" : "", queue.by_group ? ", ids by group" : "");
     if (queue.dead_letter >= 0)
       text += fmt::format(", after {} receives to {}", queue.max_receives, queues[static_cast<std::size_t>(queue.dead_letter)].name);
   }
@@ -46,7 +47,9 @@ Plan make_plan(std::uint64_t seed, const PlanChanges& changes) {
   Plan plan;
   plan.seed = seed;
   plan.canary = changes.canary;
-  for (bool& feature : plan.features) feature = rng.chance(1, 2);
+  Rng own{seed * 0x9e37'79b9'7f4a'7c15ULL + 2};
+  for (std::size_t i = 0; i < plan.features.size(); ++i)
+    plan.features[i] = (i < static_cast<std::size_t>(kFirstOfOwnChance) ? rng : own).chance(1, 2);
   if (!kFifoIsThere) plan.features[static_cast<std::size_t>(Feature::Fifo)] = false;
   // A canary needs what shows it; the rest of the swarm stays.
   if (plan.canary != Canary::None) {
@@ -70,6 +73,8 @@ Plan make_plan(std::uint64_t seed, const PlanChanges& changes) {
     const int retention = pick({60, 90, 345'600});
     // Not together with a clock that is set back: what had expired, and whose log was given up, would be there again after a crash.
     if (plan.has(Feature::Retention) && !plan.has(Feature::ClockBack)) queue.retention = retention;
+    queue.hashes = queue.fifo && plan.has(Feature::HashedIds) && own.chance(3, 4);
+    queue.by_group = queue.fifo && plan.has(Feature::GroupScope) && own.chance(1, 2);
     plan.queues.push_back(queue);
   }
   if (plan.has(Feature::DeadLetter)) {
@@ -117,6 +122,8 @@ Plan make_plan(std::uint64_t seed, const PlanChanges& changes) {
       }
     }
   }
+  if (plan.has(Feature::QueueWait))
+    for (QueueSpec& queue : plan.queues) queue.wait = static_cast<int>(own.below(4));
   plan.replays = plan.has(Feature::Archive) ? static_cast<int>(1 + shape.below(3)) : 0;
   plan.clients = static_cast<int>(2 + shape.below(5));
   plan.operations = changes.operations > 0 ? changes.operations : static_cast<int>(50 + shape.below(250));
@@ -133,6 +140,7 @@ QueueChange settings_of(const QueueSpec& queue) {
   change.visibility = queue.visibility;
   change.delay = queue.delay;
   change.retention = queue.retention;
+  change.wait = queue.wait;
   change.max_bytes = queue.max_bytes;
   change.redrive = Redrive{queue.dead_letter, queue.dead_letter < 0 ? 0 : queue.max_receives};
   change.policy = queue.policy;
@@ -151,7 +159,8 @@ QueueChange random_change(const Plan& plan, int number, Rng& rng) {
     if (plan.has(Feature::MessageSize) && rng.chance(1, 4)) change.max_bytes = pick({1024, 4096, 1'048'576});
     if (plan.has(Feature::QueuePolicy) && !plan.topics.empty() && rng.chance(1, 3)) change.policy = static_cast<Admission>(rng.below(4));
     if (queue.dead_letter >= 0 && rng.chance(1, 3)) change.redrive = rng.chance(1, 3) ? Redrive{} : Redrive{queue.dead_letter, pick({1, 2, 3, 5})};
-  } while (!change.visibility && !change.delay && !change.retention && !change.max_bytes && !change.policy && !change.redrive);
+    if (plan.has(Feature::QueueWait) && rng.chance(1, 3)) change.wait = pick({0, 1, 3, 20});
+  } while (!change.visibility && !change.delay && !change.retention && !change.wait && !change.max_bytes && !change.policy && !change.redrive);
   return change;
 }
 
@@ -181,11 +190,19 @@ void fill_attributes(Call& call, const Plan& plan) {
     if (change.visibility) add("VisibilityTimeout", std::to_string(*change.visibility));
     if (change.delay) add("DelaySeconds", std::to_string(*change.delay));
     if (change.retention) add("MessageRetentionPeriod", std::to_string(*change.retention));
+    if (change.wait) add("ReceiveMessageWaitTimeSeconds", std::to_string(*change.wait));
     if (change.max_bytes) add("MaximumMessageSize", std::to_string(*change.max_bytes));
     if (change.redrive)
       add("RedrivePolicy", change.redrive->queue < 0 ? "" : fmt::format(R"({{"deadLetterTargetArn":"{}","maxReceiveCount":{}}})", queue_arn(name_of_queue(change.redrive->queue)), change.redrive->max));
     if (change.policy) add("Policy", policy_text(*change.policy, name_of_queue(call.queue), plan));
-    if (call.action == Action::CreateQueue && plan.queues[static_cast<std::size_t>(call.queue)].fifo) add("FifoQueue", "true");
+    if (call.action == Action::CreateQueue && plan.queues[static_cast<std::size_t>(call.queue)].fifo) {
+      add("FifoQueue", "true");
+      if (plan.queues[static_cast<std::size_t>(call.queue)].hashes) add("ContentBasedDeduplication", "true");
+      if (plan.queues[static_cast<std::size_t>(call.queue)].by_group) {
+        add("DeduplicationScope", "messageGroup");
+        add("FifoThroughputLimit", "perMessageGroupId");
+      }
+    }
   } else if (call.action == Action::CreateTopic) {
     if (plan.topics[static_cast<std::size_t>(call.topic)].second) add("FifoTopic", "true");
     if (plan.archives(call.topic)) add("ArchivePolicy", R"({"MessageRetentionPeriod":"365"})");

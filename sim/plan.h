@@ -20,8 +20,11 @@ enum class Feature : std::uint8_t {
   HalfClose, ClockJump, ClockBack, Snapshots, SmallMemory, LargeBodies,
   ChangeAttributes, DeleteQueue, MessageSize, Unsubscribe, DeleteTopic, FilterPolicy, QueuePolicy, SubscriptionDeadLetter, FifoTopic,
   Tenants, MoveTasks, Archive,
+  AttemptIds, HashedIds, GroupScope, LongTimes, QueueWait,
   Count
 };
+/// From here on they come from a source of chance of their own: a seed without them does what it did before there were any.
+inline constexpr auto kFirstOfOwnChance = Feature::AttemptIds;
 std::string_view name_of(Feature feature);
 
 /// A defect that is switched on to see that it is found.

@@ -60,7 +60,7 @@ void json_message(json::Writer& out, const Entry& entry) {
   out.key("MessageBody").string(body_of(entry.token, entry.body_bytes));
   if (entry.delay) out.key("DelaySeconds").integer(*entry.delay);
   if (!entry.group.empty()) out.key("MessageGroupId").string(entry.group);
-  if (!entry.dedup.empty()) out.key("MessageDeduplicationId").string(entry.dedup);
+  if (!entry.dedup.empty() && !entry.hashed) out.key("MessageDeduplicationId").string(entry.dedup);
   if (!entry.attribute && entry.kind.empty()) return;
   out.key("MessageAttributes").begin_object();
   const auto add = [&](std::string_view name, std::string_view value) {
@@ -147,7 +147,7 @@ void query_message(Form& out, const std::string& prefix, const Entry& entry, boo
   out.add(prefix + (topic ? "Message" : "MessageBody"), body_of(entry.token, entry.body_bytes));
   if (entry.delay) out.add(prefix + "DelaySeconds", *entry.delay);
   if (!entry.group.empty()) out.add(prefix + "MessageGroupId", entry.group);
-  if (!entry.dedup.empty()) out.add(prefix + "MessageDeduplicationId", entry.dedup);
+  if (!entry.dedup.empty() && !entry.hashed) out.add(prefix + "MessageDeduplicationId", entry.dedup);
   int number = 0;
   const auto add = [&](std::string_view name, std::string_view value) {
     const std::string attribute = fmt::format("{}{}.{}.", prefix, topic ? "MessageAttributes.entry" : "MessageAttribute", ++number);
@@ -259,6 +259,7 @@ void set_system_attribute(ReceivedMessage& message, std::string_view name, std::
   else if (name == "SentTimestamp") message.sent_ms = number(value);
   else if (name == "SequenceNumber") message.sequence = value;
   else if (name == "MessageGroupId") message.group = value;
+  else if (name == "MessageDeduplicationId") message.dedup = value;
   else if (name == "DeadLetterQueueSourceArn") message.dead_letter_source = value;
 }
 

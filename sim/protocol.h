@@ -33,6 +33,7 @@ struct ReceivedMessage {
   std::int64_t sent_ms = 0;
   std::string sequence;            ///< 20 digits; FIFO only
   std::string group;
+  std::string dedup;
   std::string dead_letter_source;  ///< ARN
   std::string attribute;           ///< of the message attribute kAttributeName; empty: none
   std::string kind;                ///< of kKindName

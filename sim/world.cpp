@@ -529,7 +529,7 @@ void World::issue(Link& link, net::ConnectionId id, const CallPtr& call, bool fa
     for (const auto& [name, value] : call->attributes)
       text += fmt::format(" {}={}", name, name == "Policy" && call->queue_change.policy ? std::to_string(static_cast<int>(*call->queue_change.policy)) : value);
     if (!call->arn.empty()) text += " " + call->arn;
-    if (call->action == Action::Receive) text += fmt::format(" max {} visibility {} wait {}", call->max, call->visibility.value_or(-1), call->wait.value_or(-1));
+    if (call->action == Action::Receive) text += fmt::format(" max {} visibility {} wait {} {}", call->max, call->visibility.value_or(-1), call->wait.value_or(-1), call->attempt);
     return text;
   });
   faults = faults && faults_on_;
@@ -558,7 +558,7 @@ void World::issue(Link& link, net::ConnectionId id, const CallPtr& call, bool fa
   }
   if (link.client < 0) return;
   // The client's patience.
-  const Micros patience = delay + link.answer_delay + (call->wait.value_or(0) + 5) * kSecond;
+  const Micros patience = delay + link.answer_delay + (call->wait.value_or(call->action == Action::Receive ? 20 : 0) + 5) * kSecond;
   after(patience, [this, client = link.client, call] {
     if (actors_[static_cast<std::size_t>(client)].current != call) return;
     close_link(client, rng_.chance(1, 2));
@@ -727,7 +727,7 @@ void World::heal() {
 // ---- The run ----------------------------------------------------------------------------------------------------------
 
 void World::setup() {
-  for (const QueueSpec& queue : plan_.queues) oracle_.add_queue(queue.name, queue.fifo);
+  for (const QueueSpec& queue : plan_.queues) oracle_.add_queue(queue);
   for (const auto& [name, fifo] : plan_.topics) oracle_.add_topic(name, fifo);
   for (const SubscriptionSpec& subscription : plan_.subscriptions) oracle_.add_subscription(subscription.topic, subscription.queue);
   const auto must = [&](const CallPtr& call) {

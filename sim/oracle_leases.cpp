@@ -1,0 +1,233 @@
+// Leases that change after the receive: changes of visibility, and receives that are asked for again.
+//
+// What an attempt id promises: for five minutes from the receive that took something, the same id gives the same messages under
+// the same handles, leased anew, as long as none of them was deleted, was changed or became visible. [SQS ReceiveMessage]
+// Allowances:
+// - a restart may forget attempts: what was taken before it, may be repeated and need not;
+// - of two receives with one id whose answers are not both known, nobody knows which one a third repeats;
+// - what an attempt without an answer took may be what the next one repeats: then its five minutes began earlier;
+// - a change of visibility to the very moment at which the lease ended anyway is none.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <tuple>
+
+#include "sim/oracle.h"
+#include "sim/oracle_terms.h"
+
+namespace fanfare::sim {
+namespace {
+
+constexpr seconds kAttemptKnown{300};      // [SQS ReceiveMessage, ReceiveRequestAttemptId]
+constexpr seconds kLongestLease{43'200};   // since the receive [SQS ChangeMessageVisibility]
+
+}  // namespace
+
+// ---- Changes of visibility --------------------------------------------------------------------------------------------
+
+void Oracle::handled_change(Call& call) {
+  for (std::size_t i = 0; i < call.entries.size(); ++i) {
+    call.leases.emplace_back();
+    Delivery* delivery = delivery_of(call, i);
+    if (delivery == nullptr) continue;
+    ++delivery->changes;
+    ++delivery->open_changes;
+    call.leases.back() = {delivery->until, delivery->before_change};
+    const Timestamp until = call.handled_at + seconds{call.entries[i].timeout};
+    may_change(*delivery, until, until);
+  }
+}
+
+/// From now on its lease ends where it did or there.
+void Oracle::may_change(Delivery& delivery, Timestamp low, Timestamp high) {
+  delivery.before_change = std::max({delivery.before_change.value_or(delivery.until), delivery.until, high});
+  delivery.until = std::min(delivery.until, low);
+  delivery.lowest = std::min(delivery.lowest, low);
+}
+
+void Oracle::refused_change(const Call& call, std::size_t entry) {
+  Delivery* delivery = delivery_of(call, entry);
+  if (delivery == nullptr) return;
+  --delivery->open_changes;
+  std::tie(delivery->until, delivery->before_change) = call.leases[entry];
+}
+
+void Oracle::check_too_long(const Call& call, std::size_t entry) {
+  const Delivery* delivery = delivery_of(call, entry);
+  note(Property::BeyondTwelveHours);
+  require(Property::TwelveHours, delivery == nullptr || call.handled_at + seconds{call.entries[entry].timeout} > delivery->at + kLongestLease,
+          [&] { return fmt::format("call {} at {}: {} s are refused for {}", call.id, time_text(call.handled_at), call.entries[entry].timeout, describe(call.instances[entry])); });
+}
+
+void Oracle::answered_change(Call& call, const Answer& answer, const Moment& moment) {
+  for (std::size_t i = 0; i < call.entries.size(); ++i) {
+    Delivery* delivery = delivery_of(call, i);
+    if (delivery == nullptr) continue;
+    if (!answer.entries[i].ok) {
+      refused_change(call, i);
+      continue;
+    }
+    --delivery->open_changes;
+    require(Property::TwelveHours, call.handled_at + seconds{call.entries[i].timeout} <= delivery->at + kLongestLease,
+            [&] { return fmt::format("call {} at {}: {} s for {}", call.id, time_text(call.handled_at), call.entries[i].timeout, describe(call.instances[i])); });
+    delivery->before_change = std::max(call.leases[i].first, call.leases[i].second.value_or(call.leases[i].first));
+    delivery->until = call.handled_at + seconds{call.entries[i].timeout};
+    delivery->change_log_end = moment.log_end;
+  }
+}
+
+// ---- Receives that are asked for again ----------------------------------------------------------------------------------
+
+std::pair<Timestamp, Timestamp> Oracle::lease_of(const Call& call, Timestamp from, std::uint64_t turn) const {
+  const Queue& spec = queues_[static_cast<std::size_t>(call.queue)];
+  return {from + seconds{call.visibility.value_or(spec.visibility.lowest(call.handled_turn, turn))},
+          from + seconds{call.visibility.value_or(spec.visibility.highest(call.handled_turn, turn))}};
+}
+
+Oracle::Delivery* Oracle::delivery_of(const std::string& handle) {
+  const auto [index, number] = by_handle_.at(handle);
+  return number < 0 ? nullptr : &instances_[static_cast<std::size_t>(index)].deliveries[static_cast<std::size_t>(number)];
+}
+
+void Oracle::handled_attempt(Call& call, const Moment& moment) {
+  const auto [found, fresh] = attempt_by_id_.emplace(std::pair{call.queue, call.attempt}, static_cast<int>(attempts_.size()));
+  if (fresh) attempts_.emplace_back();
+  call.asked_as = found->second;
+  Attempt& attempt = attempts_[static_cast<std::size_t>(call.asked_as)];
+  ++attempt.calls;
+  call.repeat_in_doubt = attempt.open++ > 0;
+  const bool same_life = attempt.starts == starts_;
+  call.must_repeat = attempt.sure && !call.repeat_in_doubt && !attempt.given.empty() && same_life && !clock_back_ && moment.now < attempt.earliest + kAttemptKnown;
+  call.may_repeat = !attempt.given.empty() && (clock_back_ || moment.now < attempt.latest + kAttemptKnown);
+  for (const std::string& handle : attempt.given) {
+    const Instance& instance = instances_[static_cast<std::size_t>(by_handle_.at(handle).first)];
+    const Delivery* delivery = delivery_of(handle);
+    if (delivery == nullptr) {
+      call.must_repeat = false;
+      continue;
+    }
+    const bool last = delivery == &instance.deliveries.back() && instance.queue == call.queue;
+    const bool surely_over = std::max(delivery->until, delivery->before_change.value_or(delivery->until)) <= moment.now;
+    const bool surely_changed = same_life && delivery->open_changes == 0 && (delivery->until < attempt.low || delivery->until > attempt.high);
+    if (!last || surely_over || surely_changed || instance.gone != Gone::No) call.may_repeat = false;
+    const bool surely_held = last && !delivery->lost && delivery->until > moment.now && surely_there(instance, moment.turn, moment.now);
+    const bool surely_same = delivery->open_changes == 0 && attempt.low == attempt.high && delivery->until == attempt.low;
+    if (!surely_held || !surely_same) call.must_repeat = false;
+  }
+  if (!call.may_repeat) return;
+  const auto [low, high] = lease_of(call, moment.now, moment.turn);
+  call.given = attempt.given;
+  for (const std::string& handle : call.given) {
+    call.leases.emplace_back();
+    call.changes.push_back(-1);
+    Delivery* delivery = delivery_of(handle);
+    if (delivery == nullptr) continue;
+    call.leases.back() = {delivery->until, delivery->before_change};
+    call.changes.back() = delivery->changes;
+    may_change(*delivery, low, high);
+  }
+}
+
+/// It did not repeat what was given before, so that holds on as it did; unless a change of visibility was asked for meanwhile.
+void Oracle::left_alone(Call& call) {
+  for (std::size_t i = 0; i < call.given.size(); ++i) {
+    Delivery* delivery = delivery_of(call.given[i]);
+    if (delivery != nullptr && delivery->changes == call.changes[i]) std::tie(delivery->until, delivery->before_change) = call.leases[i];
+  }
+  call.given.clear();
+}
+
+void Oracle::ended_attempt(const Call& call) {
+  Attempt& attempt = attempts_[static_cast<std::size_t>(call.asked_as)];
+  --attempt.open;
+  attempt.sure = false;
+  attempt.earliest_lost = std::min(attempt.earliest_lost, call.handled_at);
+  if (call.given.empty()) return;
+  // It may have repeated what was given, and then the lease is this one: no change that ends the attempt.
+  const auto [low, high] = lease_of(call, call.handled_at, turn_);
+  attempt.low = std::min(attempt.low, low);
+  attempt.high = std::max(attempt.high, high);
+}
+
+bool Oracle::is_repeated(Call& call, const Answer& answer, const Moment& moment, bool whole) {
+  Attempt& attempt = attempts_[static_cast<std::size_t>(call.asked_as)];
+  --attempt.open;
+  const bool doubt = call.repeat_in_doubt || attempt.open > 0;
+  const auto known = static_cast<std::size_t>(std::count_if(answer.messages.begin(), answer.messages.end(), [&](const ReceivedMessage& one) { return by_handle_.contains(one.handle); }));
+  const auto text = [&] {
+    std::string all = fmt::format("call {} of turn {} at {}, attempt {}: {} messages, {} of them under handles that were told before; before there were {}:", call.id, call.handled_turn,
+                                  time_text(call.handled_at), call.attempt, answer.messages.size(), known, attempt.given.size());
+    for (const std::string& handle : attempt.given) all += "\n  " + describe(by_handle_.at(handle).first);
+    return all;
+  };
+  require(Property::AttemptRepeats, known == 0 || known == answer.messages.size() || attempt.partial, text);
+  require(Property::AttemptRepeats, !call.must_repeat || known == attempt.given.size() || !whole, text);
+  if (known == 0) {
+    if (!attempt.given.empty() && !answer.messages.empty()) note(Property::AttemptAnew);
+    // Where the disk could not read what was repeated, the lease is a new one although nothing says so.
+    if (whole) left_alone(call);
+    else call.given.clear();
+    // An answer without messages changes nothing of the attempt.
+    attempt.sure = whole && !doubt && (attempt.sure || !answer.messages.empty());
+    return false;
+  }
+  require(Property::AttemptEnds, call.may_repeat || doubt, text);
+  note(Property::AttemptRepeated);
+  const auto [low, high] = lease_of(call, moment.now, moment.turn);
+  std::vector<int> in_answer;
+  std::vector<const ReceivedMessage*> left_out_before;
+  for (const ReceivedMessage& message : answer.messages) {
+    if (!by_handle_.contains(message.handle)) {
+      left_out_before.push_back(&message);
+      continue;
+    }
+    in_answer.push_back(by_handle_.at(message.handle).first);
+    const auto place = std::find(attempt.given.begin(), attempt.given.end(), message.handle);
+    require(Property::AttemptEnds, place != attempt.given.end() || doubt, text);
+    const int index = by_handle_.at(message.handle).first;
+    Instance& instance = instances_[static_cast<std::size_t>(index)];
+    Delivery* delivery = delivery_of(message.handle);
+    if (delivery == nullptr) {
+      attempt.sure = false;
+      continue;
+    }
+    require(Property::AttemptEnds, delivery->attempt == call.asked_as, text);
+    require(Property::AttemptRepeats, message.id == instance.message_id && message.receive_count == delivery->count && message.sequence == instance.sequence,
+            [&] { return fmt::format("id {}, count {}, sequence {} of {}", message.id, message.receive_count, message.sequence, describe(index)); });
+    const auto at = static_cast<std::size_t>(std::find(call.given.begin(), call.given.end(), message.handle) - call.given.begin());
+    if (doubt || at == call.given.size() || delivery->changes != call.changes[at]) {
+      may_change(*delivery, low, high);
+      continue;
+    }
+    delivery->before_change = std::max({call.leases[at].first, call.leases[at].second.value_or(call.leases[at].first), high});
+    delivery->until = low;
+    delivery->change_log_end = moment.log_end;
+    trace([&] { return fmt::format("      {} again, until {}", instance.token, time_text(low)); });
+  }
+  for (const ReceivedMessage* message : left_out_before) {
+    deliver(call, *message, moment, in_answer);
+    attempt.given.push_back(message->handle);
+    if (Delivery* delivery = delivery_of(message->handle)) delivery->attempt = call.asked_as;
+  }
+  attempt.low = low;
+  attempt.high = high;
+  attempt.sure = attempt.sure && whole && !doubt;
+  return true;
+}
+
+void Oracle::note_attempt(const Call& call, const Answer& answer, const Moment& moment, bool whole) {
+  Attempt& attempt = attempts_[static_cast<std::size_t>(call.asked_as)];
+  attempt.partial = !whole;
+  attempt.given.clear();
+  for (const ReceivedMessage& message : answer.messages) {
+    attempt.given.push_back(message.handle);
+    if (Delivery* delivery = delivery_of(message.handle)) delivery->attempt = call.asked_as;
+    else attempt.sure = false;
+  }
+  attempt.earliest = std::min(call.handled_at, attempt.earliest_lost);
+  attempt.latest = moment.now;
+  std::tie(attempt.low, attempt.high) = lease_of(call, moment.now, moment.turn);
+  attempt.starts = starts_;
+}
+
+}  // namespace fanfare::sim
