@@ -751,5 +751,23 @@ TEST(Engine, AWaiterThatLeftTwiceOrNeverWaitedIsNoHarm) {
   EXPECT_EQ(e.engine.next_deadline(), std::nullopt);
 }
 
+TEST(Engine, DeduplicationByMessageGroupComparesWithinTheGroup) {
+  EngineFixture e;
+  queue::AttributeChanges by_group;
+  by_group.fifo = true;
+  by_group.deduplication_scope = queue::DeduplicationScope::MessageGroup;
+  e.create_queue("q.fifo", by_group);
+  const auto send = [&](std::string_view body, std::string_view group) {
+    OutgoingMessage message = e.outgoing(body);
+    message.content.group_id = group;
+    message.content.deduplication_id = "same";
+    e.call<MessageSent>(SendMessage{queue_key("q.fifo"), message});
+  };
+  send("a", "g");
+  send("b", "h");
+  send("c", "g");
+  EXPECT_EQ(e.bodies("q.fifo"), "a,b");
+}
+
 }  // namespace
 }  // namespace fanfare::engine
