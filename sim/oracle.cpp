@@ -345,10 +345,10 @@ void Oracle::accepted_fifo(Call& call, std::size_t i, int index, const EntryAnsw
       require(Property::DedupHolds, call.handled_at >= earlier.earliest + kDedupWindow,
               [&] { return fmt::format("{} at {} is accepted in spite of {}", entry.token, time_text(call.handled_at), describe(other)); });
     }
-    // The id of a message that was sent without an answer, and is not known yet? What a purge took is not it.
+    // The id of a message that was sent without an answer, and is not known yet? What a purge took before is not it.
     for (const int other : queues_[queue].instances) {
       const Instance& open = instances_[static_cast<std::size_t>(other)];
-      if (other != index && is_duplicate(queues_[queue], open.entry, entry) && !open.never && open.gone != Gone::Purged && open.first_id.empty() && open.open_attempts > 0) return;
+      if (other != index && is_duplicate(queues_[queue], open.entry, entry) && !open.never && (open.gone != Gone::Purged || open.gone_turn >= call.handled_turn) && open.first_id.empty() && open.open_attempts > 0) return;
     }
     // A new message.
     Instance& instance = instances_[static_cast<std::size_t>(index)];

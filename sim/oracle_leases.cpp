@@ -192,7 +192,9 @@ bool Oracle::is_repeated(Call& call, const Answer& answer, const Moment& moment,
       continue;
     }
     require(Property::AttemptEnds, delivery->attempt == call.asked_as, text);
-    require(Property::AttemptRepeats, message.id == instance.message_id && message.receive_count == delivery->count && message.sequence == instance.sequence,
+    // With no lease the next receive may have had it in this very turn, and have moved it to its dead-letter queue.
+    const bool moved_since = instance.queue != call.queue;
+    require(Property::AttemptRepeats, message.id == instance.message_id && message.receive_count == delivery->count && (moved_since || message.sequence == instance.sequence),
             [&] { return fmt::format("id {}, count {}, sequence {} of {}", message.id, message.receive_count, message.sequence, describe(index)); });
     const auto at = static_cast<std::size_t>(std::find(call.given.begin(), call.given.end(), message.handle) - call.given.begin());
     if (doubt || at == call.given.size() || delivery->changes != call.changes[at]) {
@@ -209,8 +211,8 @@ bool Oracle::is_repeated(Call& call, const Answer& answer, const Moment& moment,
     attempt.given.push_back(message->handle);
     if (Delivery* delivery = delivery_of(message->handle)) delivery->attempt = call.asked_as;
   }
-  attempt.low = low;
-  attempt.high = high;
+  attempt.low = doubt ? std::min(attempt.low, low) : low;
+  attempt.high = doubt ? std::max(attempt.high, high) : high;
   attempt.sure = attempt.sure && whole && !doubt;
   return true;
 }
