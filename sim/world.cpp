@@ -216,10 +216,14 @@ void World::after_turn() {
       default: return 3;
     }
   };
-  // Of two receives the one that came first was served first; with no lease both may have got one message.
-  // An answer that stood still tells of an earlier turn.
+  // Of two receives the one that came first was served first; with no lease both may have got one message, and one that waited at
+  // its dead-letter queue a third time. An answer that stood still tells of an earlier turn.
+  const auto is_dead_letter_queue = [&](int queue) {
+    return std::any_of(plan_.queues.begin(), plan_.queues.end(), [&](const QueueSpec& one) { return one.dead_letter == queue; });
+  };
   const auto order = [&](const Told& told) {
-    return rank(told) == 2 ? std::tuple{2, told.moment.turn, told.call->handled_order} : std::tuple{rank(told), std::uint64_t{0}, std::uint64_t{0}};
+    if (rank(told) != 2) return std::tuple{rank(told), std::uint64_t{0}, false, std::uint64_t{0}};
+    return std::tuple{2, told.moment.turn, is_dead_letter_queue(told.call->queue), told.call->handled_order};
   };
   std::stable_sort(told_.begin(), told_.end(), [&](const Told& a, const Told& b) { return order(a) < order(b); });
   int sends = 0;
