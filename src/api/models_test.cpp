@@ -206,6 +206,8 @@ std::multiset<std::string> names_in(const Value& of) {
   return names;
 }
 
+// Skipped where the whole models are not beside the tree: they are AWS's own, and no part of the repository. What is kept of them, the
+// extract, is walked by the other tests in every clone. Of CloudWatch there is no whole model at all.
 TEST_P(Models, TheExtractIsWhatTheWholeModelSays) {
   const auto path = models_folder() / (std::string(GetParam()->name) + ".json");
   if (!std::filesystem::exists(path)) GTEST_SKIP() << "only the extract is there, not the whole model: " << path;

@@ -34,10 +34,7 @@ TEST(Engine, RepliesNameTheRecordsThatTheyWaitFor) {
 TEST(Engine, AReceiveOfWhatWasMovedHereWaitsForTheMove) {
   EngineFixture e;
   e.create_queue("dead");
-  queue::AttributeChanges redrive;
-  redrive.redrive_policy.emplace();
-  redrive.redrive_policy->value = queue::RedrivePolicy{QueueKey{queue_key("dead")}, 1};
-  e.create_queue("q", redrive);
+  e.create_queue("q", redrives_to("dead", 1));
   e.send("q", "first");
   e.receive("q", 1, 0);
   e.pass(1ms);
@@ -304,10 +301,7 @@ TEST(Engine, AQueueKnowsOnlyHandlesOfItsOwnLife) {
 TEST(Engine, WhatIsGivenBackWhenItsLeaseIsOverIsNotCounted) {
   EngineFixture e;
   e.create_queue("dead");
-  queue::AttributeChanges redrive;
-  redrive.redrive_policy.emplace();
-  redrive.redrive_policy->value = queue::RedrivePolicy{QueueKey{queue_key("dead")}, 2};
-  e.create_queue("q", redrive);
+  e.create_queue("q", redrives_to("dead", 2));
   e.send("q", "hello");
   for (const std::int64_t visibility : {0, 0, 5}) {
     const auto got = e.receive("q", 1, visibility);

@@ -273,10 +273,7 @@ TEST(Snapshot, WhatOnlyGarbageStillNamedIsForgotten) {
   e.create_topic("t");
   e.create_queue("dlq");
   e.create_queue_for("copies", "t");
-  queue::AttributeChanges attributes;
-  attributes.redrive_policy.emplace();
-  attributes.redrive_policy->value = queue::RedrivePolicy{QueueKey{queue_key("dlq")}, 1};
-  e.create_queue("q", attributes);
+  e.create_queue("q", redrives_to("dlq", 1));
   // More than a call frees: what is moved to the dead-letter queue names its source, a copy its subscription.
   for (int i = 0; i < 300; ++i) e.send("q", "x");
   for (int i = 0; i < 30; ++i) EXPECT_EQ(e.receive("q", 10, 0).size(), 10u);

@@ -36,6 +36,14 @@ struct Got {
   std::string content;
 };
 
+/// Of a queue whose messages go to this one after so many receives.
+inline queue::AttributeChanges redrives_to(std::string_view dead_letter_queue, std::uint32_t max_receives) {
+  queue::AttributeChanges changes;
+  changes.redrive_policy.emplace();
+  changes.redrive_policy->value = queue::RedrivePolicy{QueueKey{queue_key(dead_letter_queue)}, max_receives};
+  return changes;
+}
+
 class EngineFixture {
  public:
   explicit EngineFixture(EngineOptions options = {}) : EngineFixture(options, LogPosition{}) {}
