@@ -148,6 +148,7 @@ class IoUringLoop final : public LoopCore {
   }
 
   void submit() {
+    if (returned_ > 0) publish_buffers();  // a receive looks for one as soon as it is submitted
     io_uring_submit(&ring_);
     collect();
   }
@@ -228,11 +229,12 @@ class IoUringLoop final : public LoopCore {
   void dispatch() override {
     std::size_t total = 0;
     for (;;) {
-      // By index: telling may submit, and that may collect more.
-      std::size_t told = 0;
-      for (; told < news_.size(); ++told) on_completion(News{news_[told]});
-      news_.clear();
+      // Telling may submit, and that may collect more: its turn is the next one, else a turn might never end.
+      const std::size_t told = news_.size();
+      for (std::size_t i = 0; i < told; ++i) on_completion(News{news_[i]});
+      news_.erase(news_.begin(), news_.begin() + static_cast<std::ptrdiff_t>(told));
       if (returned_ > 0) publish_buffers();
+      receive_again();
       total += told;
       if (told < kAskAgainFrom || total >= kTurnMost) return;
       io_uring_get_events(&ring_);
@@ -296,6 +298,7 @@ class IoUringLoop final : public LoopCore {
     } else if (result == -ENOBUFS) {
       FANFARE_MARK(net_receive_buffers_exhausted);
       ++statistics_.receive_buffers_exhausted;
+      if (c.state != State::Dying) return (c.last_activity == now_ ? had_a_buffer_ : without_buffer_).push_back(slot);
     } else if (result != -ECANCELED && result != -EINTR && result != -EAGAIN) {
       fail(slot, -result);
     }
@@ -315,6 +318,15 @@ class IoUringLoop final : public LoopCore {
       case State::Closing:
       case State::Free: return;
     }
+  }
+
+  // Not before buffers have been given back: a receive that finds none fails as soon as it is submitted. Who got none in
+  // this turn is the first to get one in the next, so that none waits for another that sends without end.
+  void receive_again() {
+    without_buffer_.insert(without_buffer_.end(), had_a_buffer_.begin(), had_a_buffer_.end());
+    had_a_buffer_.clear();
+    for (const std::uint32_t slot : std::exchange(without_buffer_, {}))
+      if (!at(slot).receive_armed && at(slot).state != State::Dying) go_on_receiving(slot);
   }
 
   // Only when input comes while paused is receiving really stopped: a short pause costs nothing.
@@ -465,6 +477,8 @@ class IoUringLoop final : public LoopCore {
   char* buffers_ = nullptr;
   std::size_t buffers_bytes_ = 0;
   int returned_ = 0;  // buffers given back and not yet published
+  std::vector<std::uint32_t> without_buffer_;  // slots to receive from again when buffers have been given back
+  std::vector<std::uint32_t> had_a_buffer_;    // and those that got some in this turn, but not enough
   std::unique_ptr<Gather[]> gathers_;
   unsigned gathers_used_ = 0;
   std::vector<std::uint32_t> sending_;  // slots with a send that is submitted or about to be, and not settled

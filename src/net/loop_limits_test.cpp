@@ -10,6 +10,8 @@
 #include <sys/syscall.h>
 #include <sys/wait.h>
 
+#include <fstream>
+
 #include "base/marks.h"
 #include "net/loop_test_server.h"
 
@@ -110,6 +112,59 @@ TEST_P(LoopLimits, ThousandsOfConnections) {
   std::set<std::uint32_t> slots;
   for (const ConnectionId id : server.accepted) slots.insert(id.slot);
   EXPECT_EQ(*slots.rbegin(), count - 1) << "slots are dense";
+}
+
+// More at one moment than the loop has buffers to receive with and room to submit in, as after a pause of the process or
+// when all clients connect anew.
+TEST_P(LoopLimits, ThousandsThatHaveSentBeforeTheyAreAcceptedAreAllServed) {
+  rlimit limit{};
+  getrlimit(RLIMIT_NOFILE, &limit);
+  limit.rlim_cur = limit.rlim_max;
+  setrlimit(RLIMIT_NOFILE, &limit);
+  std::size_t backlog = 0;
+  std::ifstream{"/proc/sys/net/core/somaxconn"} >> backlog;
+  const std::size_t count = std::min({std::size_t{3000}, (limit.rlim_cur - 200) / 2, backlog});
+  if (count < 1500) GTEST_SKIP() << "this system lets no more than " << count << " wait";
+  LoopOptions options;
+  options.receive_buffers = 4;
+  Server server{GetParam(), options};
+  server.receive = [&](ConnectionId id, std::string_view bytes) {
+    EXPECT_EQ(server.loop->send(id, bytes), SendResult::Queued);
+  };
+  std::vector<Client> clients;
+  clients.reserve(count);
+  for (std::size_t i = 0; i < count; ++i) {
+    clients.emplace_back(server.address);
+    ASSERT_EQ(clients.back().connect_error(), 0) << i;
+    ASSERT_TRUE(clients.back().send(std::to_string(i)));
+  }
+  server.start();
+  for (std::size_t i = 0; i < count; ++i) ASSERT_EQ(clients[i].receive(std::to_string(i).size()), std::to_string(i));
+}
+
+TEST_P(LoopLimits, PeersThatSendWithoutEndDoNotTakeTheBuffersOfOthers) {
+  LoopOptions options;
+  options.receive_buffers = 2;
+  Server server{GetParam(), options};
+  const std::string much(1 << 20, 'x');
+  int turns = -1;
+  server.receive = [&](ConnectionId, std::string_view bytes) {
+    if (bytes != "a word") return;
+    std::lock_guard lock{server.mutex};
+    turns = server.turn_ends;
+  };
+  std::vector<Client> clients;
+  std::size_t sent = 0;
+  for (int i = 0; i < 8; ++i) {
+    clients.emplace_back(server.address);
+    sent += clients.back().send_some(much);
+  }
+  EXPECT_GT(sent, std::size_t{64} * 16 * 1024) << "else a greedy peer is read in a few turns";
+  Client modest{server.address};
+  ASSERT_TRUE(modest.send("a word"));
+  server.start();
+  ASSERT_TRUE(server.wait([&] { return turns >= 0; }));
+  EXPECT_LE(turns, 20) << "of " << sent / options.receive_bytes << " buffers that others fill";
 }
 
 // Occupies every descriptor below the limit but `spared`, until it goes.
