@@ -245,7 +245,7 @@ void Oracle::check_error(const Call& call, const Answer& answer, const Moment& m
     const bool contested = std::any_of(open_receives_.begin(), open_receives_.end(),
                                        [&](const CallPtr& one) { return one.get() != &call && one->queue == call.queue; });
     const bool late = contested && lease_may_be_over(call, call.waited ? moment.now : call.handled_at, moment);
-    lost_receives_.push_back({call.queue, call.waited ? moment.turn : call.handled_turn, false, late, crashes_, moment.turn, call.asked_as});
+    lost_receives_.push_back({call.queue, call.waited ? moment.turn : call.handled_turn, false, late, crashes_, moment.turn, call.asked_as, call.handled_at});
   }
   if ((call.action == Action::Purge || call.action == Action::DeleteQueue) && !maybe_done)
     for (const int index : queue->instances) std::erase(instances_[static_cast<std::size_t>(index)].dedup_cleared_by, call.id);
@@ -425,7 +425,7 @@ bool Oracle::surely_there(const Instance& instance, std::uint64_t turn, Timestam
          instance.gone == Gone::No && !may_be_expired(instance, now);
 }
 
-bool Oracle::surely_visible(const Instance& instance, std::uint64_t turn, Timestamp now) const {
+bool Oracle::surely_visible(const Instance& instance, std::uint64_t turn, Timestamp now, const Call* asking) const {
   if (!surely_there(instance, turn, now) || may_be_moved(instance)) return false;
   const Queue& spec = queues_[static_cast<std::size_t>(instance.queue)];
   // Of a FIFO queue's delay the one that holds now decides, for what waits already too. [SQS delay queues]
@@ -436,7 +436,7 @@ bool Oracle::surely_visible(const Instance& instance, std::uint64_t turn, Timest
     if (delivery.before_change && std::max(delivery.until, *delivery.before_change) > now) return false;
   // A receive without an answer may hold it.
   for (const LostReceive& lost : lost_receives_)
-    if (lost.queue == instance.queue && lost.turn >= instance.first_turn && counts(lost)) return false;
+    if (lost.queue == instance.queue && lost.turn >= instance.first_turn && counts(lost) && (asking == nullptr || !surely_asks_again(*asking, lost))) return false;
   for (const CallPtr& open : open_receives_)
     if (!open->finished && open->queue == instance.queue && open->stalled) return false;
   return true;
@@ -515,7 +515,7 @@ void Oracle::check_empty(const Call& call, const Moment& moment) const {
   for (const int index : queues_[queue].instances) {
     const Instance& instance = instances_[static_cast<std::size_t>(index)];
     // A poll that draining ended is not asked what became visible since the last turn, when nobody has looked yet.
-    if (instance.queue != call.queue || !surely_visible(instance, turn, call.waited && !draining_ ? moment.now : call.handled_at)) continue;
+    if (instance.queue != call.queue || !surely_visible(instance, turn, call.waited && !draining_ ? moment.now : call.handled_at, &call)) continue;
     // A delivery in this very turn by another request, or a change of visibility: the order is not known.
     if (!instance.deliveries.empty() && instance.deliveries.back().turn >= turn) continue;
     if (queues_[queue].fifo) {
@@ -524,7 +524,7 @@ void Oracle::check_empty(const Call& call, const Moment& moment) const {
         return other != index && (one.mixed || one.entry.group == instance.entry.group) && !one.never &&
                (one.gone == Gone::No || one.gone_turn >= turn) &&
                // One that this very turn handed out without a lease stands before it until time moves.
-               (!surely_visible(one, turn, call.handled_at) || (!one.deliveries.empty() && one.deliveries.back().turn >= turn));
+               (!surely_visible(one, turn, call.handled_at, &call) || (!one.deliveries.empty() && one.deliveries.back().turn >= turn));
       });
       if (!group_is_free) continue;
     }
@@ -797,7 +797,7 @@ void Oracle::unanswered(Call& call, Unanswered why, const Moment& began, const M
     case Action::Receive:
       lost_receives_.push_back(
           {call.queue, call.waited || call.stalled ? began.turn : call.handled_turn, why == Unanswered::Crash,
-           lease_may_be_over(call, began.now, ended), crashes_, ended.turn, call.asked_as});
+           lease_may_be_over(call, began.now, ended), crashes_, ended.turn, call.asked_as, call.handled_at});
       if (call.asked_as >= 0) ended_attempt(call);
       break;
     case Action::Delete:
@@ -839,9 +839,12 @@ void Oracle::crashed(LogPosition durable_end, std::int64_t micros, bool disk_in_
       if (delivery.before_change && delivery.change_log_end > durable_end) {
         delivery.before_change = std::max(*delivery.before_change, delivery.until);
         delivery.until = delivery.lowest;
+        delivery.change_in_doubt = true;
       }
     }
   }
+  for (Attempt& attempt : attempts_)
+    if (attempt.log_end > durable_end) attempt.sure = false;
 }
 
 void Oracle::check_end(const Moment& moment) {

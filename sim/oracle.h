@@ -134,6 +134,7 @@ class Oracle {
     LogPosition change_log_end{};
     int changes = 0;                  // of visibility, asked for
     int open_changes = 0;             // of them, not told
+    bool change_in_doubt = false;     // a crash may have lost the last
     int attempt = -1;                 // that gave it
   };
   static constexpr int kOfAnotherLife = -2;  // a handle of before a move task
@@ -263,6 +264,7 @@ class Oracle {
     std::uint64_t crashes;  // when it ended
     std::uint64_t end_turn;
     int attempt = -1;
+    Timestamp at{};         // when it was handed in
   };
   /// What one attempt id gave in one queue.
   struct Attempt {
@@ -272,7 +274,8 @@ class Oracle {
     Timestamp latest{};
     Timestamp low{};                 // when the leases end that it gave
     Timestamp high{};
-    std::uint64_t starts = 0;
+    std::uint64_t starts = 0;        // of the process, when it gave them last
+    LogPosition log_end{};           // durable beyond this: no crash loses it
     int calls = 0;
     int open = 0;                    // of them, without an answer
     Timestamp earliest_lost = Timestamp::max();
@@ -370,7 +373,9 @@ class Oracle {
   void list(int index);
   /// Sure to be in its queue, seen from a request handled at this turn.
   [[nodiscard]] bool surely_there(const Instance& instance, std::uint64_t turn, Timestamp now) const;
-  [[nodiscard]] bool surely_visible(const Instance& instance, std::uint64_t turn, Timestamp now) const;
+  /// `asking`: a receive that would be given what it took when it was handed in before.
+  [[nodiscard]] bool surely_visible(const Instance& instance, std::uint64_t turn, Timestamp now, const Call* asking = nullptr) const;
+  [[nodiscard]] bool surely_asks_again(const Call& call, const LostReceive& lost) const;
   void trace(const std::function<std::string()>& line) const {
     if (trace_) trace_(line());
   }

@@ -3,7 +3,7 @@
 // What an attempt id promises: for five minutes from the receive that took something, the same id gives the same messages under
 // the same handles, leased anew, as long as none of them was deleted, was changed or became visible. [SQS ReceiveMessage]
 // Allowances:
-// - a restart may forget attempts: what was taken before it, may be repeated and need not;
+// - a crash may lose the record of what was taken, or leased anew, last: then it may be repeated and need not;
 // - of two receives with one id whose answers are not both known, nobody knows which one a third repeats;
 // - what an attempt without an answer took may be what the next one repeats: then its five minutes began earlier;
 // - a change of visibility to the very moment at which the lease ended anyway is none.
@@ -73,6 +73,7 @@ void Oracle::answered_change(Call& call, const Answer& answer, const Moment& mom
     delivery->before_change = std::max(call.leases[i].first, call.leases[i].second.value_or(call.leases[i].first));
     delivery->until = call.handled_at + seconds{call.entries[i].timeout};
     delivery->change_log_end = moment.log_end;
+    delivery->change_in_doubt = false;
   }
 }
 
@@ -96,8 +97,7 @@ void Oracle::handled_attempt(Call& call, const Moment& moment) {
   Attempt& attempt = attempts_[static_cast<std::size_t>(call.asked_as)];
   ++attempt.calls;
   call.repeat_in_doubt = attempt.open++ > 0;
-  const bool same_life = attempt.starts == starts_;
-  call.must_repeat = attempt.sure && !call.repeat_in_doubt && !attempt.given.empty() && same_life && !clock_back_ && moment.now < attempt.earliest + kAttemptKnown;
+  call.must_repeat = attempt.sure && !call.repeat_in_doubt && !attempt.given.empty() && !clock_back_ && moment.now < attempt.earliest + kAttemptKnown;
   call.may_repeat = !attempt.given.empty() && (clock_back_ || moment.now < attempt.latest + kAttemptKnown);
   for (const std::string& handle : attempt.given) {
     const Instance& instance = instances_[static_cast<std::size_t>(by_handle_.at(handle).first)];
@@ -108,10 +108,10 @@ void Oracle::handled_attempt(Call& call, const Moment& moment) {
     }
     const bool last = delivery == &instance.deliveries.back() && instance.queue == call.queue;
     const bool surely_over = std::max(delivery->until, delivery->before_change.value_or(delivery->until)) <= moment.now;
-    const bool surely_changed = same_life && delivery->open_changes == 0 && (delivery->until < attempt.low || delivery->until > attempt.high);
+    const bool surely_changed = !delivery->change_in_doubt && delivery->open_changes == 0 && (delivery->until < attempt.low || delivery->until > attempt.high);
     if (!last || surely_over || surely_changed || instance.gone != Gone::No) call.may_repeat = false;
     const bool surely_held = last && !delivery->lost && delivery->until > moment.now && surely_there(instance, moment.turn, moment.now);
-    const bool surely_same = delivery->open_changes == 0 && attempt.low == attempt.high && delivery->until == attempt.low;
+    const bool surely_same = !delivery->change_in_doubt && delivery->open_changes == 0 && attempt.low == attempt.high && delivery->until == attempt.low;
     if (!surely_held || !surely_same) call.must_repeat = false;
   }
   if (!call.may_repeat) return;
@@ -173,6 +173,7 @@ bool Oracle::is_repeated(Call& call, const Answer& answer, const Moment& moment,
   }
   require(Property::AttemptEnds, call.may_repeat || doubt, text);
   note(Property::AttemptRepeated);
+  if (attempt.starts < starts_) note(Property::AttemptRepeatedAfterRestart);
   const auto [low, high] = lease_of(call, moment.now, moment.turn);
   std::vector<int> in_answer;
   std::vector<const ReceivedMessage*> left_out_before;
@@ -194,8 +195,15 @@ bool Oracle::is_repeated(Call& call, const Answer& answer, const Moment& moment,
     require(Property::AttemptEnds, delivery->attempt == call.asked_as, text);
     // With no lease the next receive may have had it in this very turn, and have moved it to its dead-letter queue.
     const bool moved_since = instance.queue != call.queue;
-    require(Property::AttemptRepeats, message.id == instance.message_id && message.receive_count == delivery->count && (moved_since || message.sequence == instance.sequence),
+    // What a crash may have lost has no id and number that are known until it comes again.
+    const auto same = [](const std::string& known_one, const std::string& one) { return known_one.empty() || known_one == one; };
+    require(Property::AttemptRepeats, same(instance.message_id, message.id) && message.receive_count == delivery->count && (moved_since || same(instance.sequence, message.sequence)),
             [&] { return fmt::format("id {}, count {}, sequence {} of {}", message.id, message.receive_count, message.sequence, describe(index)); });
+    instance.message_id = message.id;
+    if (!moved_since) {
+      instance.sequence = message.sequence;
+      if (!instance.moved && !instance.by_task) instance.sent_sequence = message.sequence;
+    }
     const auto at = static_cast<std::size_t>(std::find(call.given.begin(), call.given.end(), message.handle) - call.given.begin());
     if (doubt || at == call.given.size() || delivery->changes != call.changes[at]) {
       may_change(*delivery, low, high);
@@ -204,6 +212,7 @@ bool Oracle::is_repeated(Call& call, const Answer& answer, const Moment& moment,
     delivery->before_change = std::max({call.leases[at].first, call.leases[at].second.value_or(call.leases[at].first), high});
     delivery->until = low;
     delivery->change_log_end = moment.log_end;
+    delivery->change_in_doubt = false;
     trace([&] { return fmt::format("      {} again, until {}", instance.token, time_text(low)); });
   }
   for (const ReceivedMessage* message : left_out_before) {
@@ -214,6 +223,8 @@ bool Oracle::is_repeated(Call& call, const Answer& answer, const Moment& moment,
   attempt.low = doubt ? std::min(attempt.low, low) : low;
   attempt.high = doubt ? std::max(attempt.high, high) : high;
   attempt.sure = attempt.sure && whole && !doubt;
+  attempt.starts = starts_;
+  attempt.log_end = moment.log_end;
   return true;
 }
 
@@ -230,6 +241,19 @@ void Oracle::note_attempt(const Call& call, const Answer& answer, const Moment& 
   attempt.latest = moment.now;
   std::tie(attempt.low, attempt.high) = lease_of(call, moment.now, moment.turn);
   attempt.starts = starts_;
+  attempt.log_end = moment.log_end;
+}
+
+/// Two things may have come of the first: its record is lost with the crash, and what it took is there as before; or it is not, and the
+/// second gives the same. Either way it is no reason to give nothing.
+bool Oracle::surely_asks_again(const Call& call, const LostReceive& lost) const {
+  if (call.asked_as < 0 || lost.attempt != call.asked_as || clock_back_ || call.handled_at >= lost.at + kAttemptKnown) return false;
+  const Attempt& attempt = attempts_[static_cast<std::size_t>(call.asked_as)];
+  if (attempt.calls != 2 || !attempt.given.empty()) return false;
+  const Queue& queue = queues_[static_cast<std::size_t>(call.queue)];
+  if (!queue.purges.empty() || !queue.deletions.empty()) return false;
+  // A part of what it took may have gone by its age, and then the rest is held by a receive that cannot be repeated.
+  return std::none_of(queue.instances.begin(), queue.instances.end(), [&](int index) { return may_be_expired(instances_[static_cast<std::size_t>(index)], call.handled_at); });
 }
 
 }  // namespace fanfare::sim

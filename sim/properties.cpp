@@ -120,6 +120,7 @@ constexpr std::array<Row, kProperties> kRows{{
     {Property::NoisyGroup, {"noisy-group", Sometimes, "a message of a noisy group is handed out"}},
     {Property::AttemptRepeated, {"attempt-repeated", Sometimes, "a receive is asked for again and gives the same messages"}},
     {Property::AttemptAnew, {"attempt-anew", Sometimes, "a receive is asked for again, its messages were touched, and it gives others"}},
+    {Property::AttemptRepeatedAfterRestart, {"attempt-repeated-after-restart", Sometimes, "a receive of before a restart is asked for again after it and gives the same messages"}},
     {Property::EqualBodies, {"equal-bodies-suppressed", Sometimes, "two messages with equal bodies and no id are one"}},
     {Property::HashGiven, {"hash-given-as-id", Sometimes, "an id that is given is the SHA-256 of a body that was sent without one, and suppresses"}},
     {Property::OwnIdOfEqualBody, {"equal-body-with-own-id", Sometimes, "an equal body with an id of its own is a new message"}},

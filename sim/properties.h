@@ -126,6 +126,7 @@ enum class Property : std::uint8_t {
   NoisyGroup,
   AttemptRepeated,
   AttemptAnew,
+  AttemptRepeatedAfterRestart,
   EqualBodies,
   HashGiven,
   OwnIdOfEqualBody,

@@ -173,6 +173,8 @@ std::string kind_of_record(std::string_view record) {
     case RecordKind::Published:
     case RecordKind::FannedOut: return "Published";
     case RecordKind::Received: return "Received";
+    case RecordKind::Attempted: return "Attempted";
+    case RecordKind::Repeated: return "Repeated";
     case RecordKind::Deleted: return "Deleted";
     case RecordKind::VisibilityChanged: return "VisibilityChanged";
     case RecordKind::DeadLettered: return "DeadLettered";

@@ -342,9 +342,8 @@ void EngineCore::serve_waiters() {
       const auto waiter = queue.waiters.begin();
       std::vector<ReceivedMessage>& messages = fresh_received();
       const auto visibility = waiter->visibility_timeout.value_or(queue.settings.visibility_timeout);
-      take(queue, waiter->max_messages, visibility.value(), messages);
+      take(queue, waiter->max_messages, visibility.value(), waiter->attempt_id, messages);
       if (messages.empty()) break;
-      note_attempt(queue, waiter->attempt_id, visibility.value(), messages);
       reply_received(queue, waiter->caller, messages);
       end_waiter(queue, waiter);
     }

@@ -89,6 +89,18 @@ void EngineCore::apply(const ReceivedEvent& event) {
     if (messages.find({sequence}) != nullptr) messages.apply(queue::Leased{{sequence}, event.epoch, now_, event.until});
 }
 
+void EngineCore::apply(const AttemptedEvent& event) {
+  apply(static_cast<const ReceivedEvent&>(event));
+  note_attempt(*queue_by_number(event.queue), event);
+}
+
+void EngineCore::apply(const RepeatedEvent& event) {
+  QueueState& queue = changing_queue(event.queue);
+  for (const std::uint64_t sequence : event.sequences)
+    if (queue.messages.find({sequence}) != nullptr) queue.messages.apply(queue::VisibilityChanged{{sequence}, now_, event.until});
+  queue.attempts.lease(event.attempt, event.until);
+}
+
 void EngineCore::apply(const DeletedEvent& event) {
   QueueState& queue = changing_queue(event.queue);
   for (const std::uint64_t sequence : event.sequences) {
@@ -241,7 +253,7 @@ void EngineCore::apply(const QueueDeletedEvent& event) {
   deleted_queues_.insert_or_assign(queue.key, now_);
   deletions_.emplace_back(now_, queue.key);
   queue.deleted = true;
-  queue.attempts = {};
+  discard_attempts(queue);
   discard_messages(queue, queue::Queue{});
   forget_if_unused(queue);
 }

@@ -195,11 +195,11 @@ class EngineCore {
   static message::DeduplicationWindow::Key deduplication_key(const TopicState& topic, const ContentKeys& keys);
   /// The messages of an earlier receive with this attempt id, leased anew; false if it cannot be repeated.
   bool repeat_attempt(QueueState& queue, std::string_view attempt_id, seconds visibility, std::vector<ReceivedMessage>& out);
-  void note_attempt(QueueState& queue, std::string_view attempt_id, seconds visibility,
-                    const std::vector<ReceivedMessage>& messages);
+  /// What the event took can be asked for again.
+  void note_attempt(QueueState& queue, const AttemptedEvent& event);
   /// Takes up to `max` messages into `out`; dead-letters those that were received too often. Returns whether the limit of
   /// messages in flight stopped it.
-  bool take(QueueState& queue, std::int64_t max, seconds visibility, std::vector<ReceivedMessage>& out);
+  bool take(QueueState& queue, std::int64_t max, seconds visibility, std::string_view attempt_id, std::vector<ReceivedMessage>& out);
   void dead_letter(QueueState& from, const queue::Entry& entry, QueueState& to);
   /// The answer to a receive. It waits for nothing but moves (and replays): until the move of a message is durable a crash can put the
   /// message back under its old handle, and whoever held the new one would delete nothing.
@@ -304,6 +304,8 @@ class EngineCore {
   void apply(const PublishedEvent& event, const ContentKeys& keys, const message::PublicationFields& publication,
              std::uint32_t payload);
   void apply(const ReceivedEvent& event);
+  void apply(const AttemptedEvent& event);
+  void apply(const RepeatedEvent& event);
   void apply(const DeletedEvent& event);
   void apply(const VisibilityChangedEvent& event);
   void apply(const DeadLetteredEvent& event);
@@ -378,10 +380,12 @@ class EngineCore {
   void discard_archived(const TopicState& topic, TopicArchive::Messages messages);
   /// Its messages become garbage, and `fresh` takes their place.
   void discard_messages(QueueState& queue, queue::Queue fresh);
+  void discard_attempts(QueueState& queue);
   std::size_t save_numbered(Saving::Numbered& things, const std::function<void(std::uint32_t)>& keep,
                             const std::function<void(std::string_view)>& write);
   std::size_t save_step(std::size_t budget, const std::function<void(std::string_view)>& write);
   std::size_t save_messages(std::size_t budget, const std::function<void(std::string_view)>& write);
+  std::size_t save_attempts(std::uint32_t queue, Attempts& attempts, std::size_t budget, const std::function<void(std::string_view)>& write);
   void forget_kept(std::size_t& budget);
   std::size_t save_archive(std::size_t budget, const std::function<void(std::string_view)>& write);
   void relocate_content(QueueState& queue, const queue::Entry& entry, std::string_view content);
@@ -437,7 +441,7 @@ class EngineCore {
   [[nodiscard]] bool has_garbage() const { return !garbage_.empty() || !archive_garbage_.empty() || !window_garbage_.empty(); }
   // Scratch, so that hot commands do not allocate.
   std::vector<queue::Entry> removed_;
-  ReceivedEvent taken_;
+  AttemptedEvent taken_;
   std::vector<const queue::Entry*> entries_;  ///< of the batch in hand
   std::vector<std::optional<message::DeduplicationWindow::Key>> deduplications_;
   DeletedEvent deleted_;

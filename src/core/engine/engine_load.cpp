@@ -235,6 +235,19 @@ bool EngineCore::load_section(std::string_view section, Loading& loading) {
       for (std::string& name : image.groups) loading.noisy_names.emplace_back(image.queue, std::move(name));
       return true;
     }
+    case SectionKind::Attempts: {
+      AttemptsImage image;
+      if (!read_image(reader, image)) return false;
+      QueueState* queue = queue_by_number(image.queue);
+      if (queue == nullptr || queue->deleted || !queue->settings.fifo) return false;
+      for (const AttemptImage& one : image.attempts) {
+        if (one.messages.empty() || one.messages.size() > queue::MaxMessages::kMax || one.at > now_) return false;
+        Attempt attempt{one.key, one.at, one.until, {}};
+        for (const auto& [sequence, receipt] : one.messages) attempt.handles.push_back({queue->id, {sequence}, receipt, one.epoch});
+        queue->attempts.restore(std::move(attempt));
+      }
+      return true;
+    }
     case SectionKind::PackedEntries: {
       EntriesReader entries(reader);
       QueueState* queue = queue_by_number(entries.queue());

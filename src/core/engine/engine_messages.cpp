@@ -145,7 +145,8 @@ ReceivedMessage EngineCore::describe(const QueueState& queue, const queue::Entry
   return message;
 }
 
-bool EngineCore::take(QueueState& queue, std::int64_t max, seconds visibility, std::vector<ReceivedMessage>& out) {
+bool EngineCore::take(QueueState& queue, std::int64_t max, seconds visibility, std::string_view attempt_id,
+                      std::vector<ReceivedMessage>& out) {
   QueueState* dead_letter_queue = nullptr;
   if (queue.settings.redrive_policy) dead_letter_queue = find_queue(queue.settings.redrive_policy->dead_letter_queue.view());
   taken_.queue = queue.id.number;
@@ -185,7 +186,13 @@ bool EngineCore::take(QueueState& queue, std::int64_t max, seconds visibility, s
   for (const queue::Entry* entry : entries_) out.push_back(describe(queue, *entry));
   if (!taken_.sequences.empty()) {
     const std::size_t start = outputs_->record_bytes.size();
-    encode_record(taken_, now_, {}, outputs_->record_bytes);
+    if (attempt_id.empty()) {
+      encode_record<ReceivedEvent>(taken_, now_, {}, outputs_->record_bytes);
+    } else {
+      taken_.attempt = Attempt::key_of(attempt_id);
+      encode_record(taken_, now_, {}, outputs_->record_bytes);
+      note_attempt(queue, taken_);
+    }
     finish_record(start);
     queue.counters.received += taken_.sequences.size();
   }
@@ -212,32 +219,31 @@ void EngineCore::reply_received(const QueueState& queue, CallerId caller, const 
 
 bool EngineCore::repeat_attempt(QueueState& queue, std::string_view attempt_id, seconds visibility,
                                 std::vector<ReceivedMessage>& out) {
-  Attempt* attempt = queue.attempts.find(attempt_id, now_);
-  if (attempt == nullptr) return false;
-  // Each message is held as this receive holds it: not deleted, not visible again, its visibility not changed since.
-  const auto is_held = [&](const ReceiptHandle& handle) {
-    return queue.messages.is_leased(handle) && queue.messages.find(handle.message)->hidden_until() == attempt->until;
-  };
-  if (!std::all_of(attempt->handles.begin(), attempt->handles.end(), is_held)) return false;
-  attempt->until = now_ + visibility;
-  VisibilityChangedEvent event{queue.id.number, {}};
+  const Attempt::Key key = Attempt::key_of(attempt_id);
+  const Attempt* attempt = queue.attempts.find(key, now_);
+  if (attempt == nullptr || !attempt->is_unchanged(queue.messages)) return false;
+  RepeatedEvent event{queue.id.number, now_ + visibility, {}, key};
   for (const ReceiptHandle& handle : attempt->handles) {
-    event.changes.push_back({handle.message.value, attempt->until});
+    event.sequences.push_back(handle.message.value);
     out.push_back(describe(queue, *queue.messages.find(handle.message)));
   }
   record(event);
-  queue.attempts.note_repeated(attempt->handles, [&](const ReceiptHandle& handle) { return queue.messages.may_give_back(handle); });
+  queue.attempts.note_repeated(attempt->handles, queue.messages);
   note_arrival(queue);  // with no lease they are there for the next who asks, or waits
   note_deadline(queue);
   return true;
 }
 
-void EngineCore::note_attempt(QueueState& queue, std::string_view attempt_id, seconds visibility,
-                              const std::vector<ReceivedMessage>& messages) {
-  if (attempt_id.empty()) return;
-  Attempt attempt{now_, now_ + visibility, {}};
-  for (const ReceivedMessage& message : messages) attempt.handles.push_back(message.handle);
-  queue.attempts.note(attempt_id, std::move(attempt));
+void EngineCore::note_attempt(QueueState& queue, const AttemptedEvent& event) {
+  if (!queue.settings.fifo) return;  // a repaired journal has made it up
+  Attempt attempt{event.attempt, now_, event.until, {}};
+  attempt.handles.reserve(event.sequences.size());
+  for (const std::uint64_t sequence : event.sequences) {
+    const queue::Entry* entry = queue.messages.find({sequence});
+    if (entry == nullptr) return;  // a record that makes no sense
+    attempt.handles.push_back({queue.id, entry->sequence, entry->receipt, event.epoch});
+  }
+  if (!attempt.handles.empty()) queue.attempts.note(std::move(attempt), queue.messages);
 }
 
 void EngineCore::run(const Caller& caller, const ReceiveMessages& command) {
@@ -251,11 +257,8 @@ void EngineCore::run(const Caller& caller, const ReceiveMessages& command) {
   std::vector<ReceivedMessage>& messages = fresh_received();
   if (!command.attempt_id.empty() && repeat_attempt(*queue, command.attempt_id, visibility.value(), messages))
     return reply_received(*queue, caller.id, messages);
-  const bool at_limit = take(*queue, command.max_messages.count(), visibility.value(), messages);
-  if (!messages.empty()) {
-    note_attempt(*queue, command.attempt_id, visibility.value(), messages);
-    return reply_received(*queue, caller.id, messages);
-  }
+  const bool at_limit = take(*queue, command.max_messages.count(), visibility.value(), command.attempt_id, messages);
+  if (!messages.empty()) return reply_received(*queue, caller.id, messages);
   if (wait.count() == 0) {
     if (at_limit && !queue->settings.fifo) return reply(caller.id, error(Code::TooManyInFlight));
     ++queue->counters.empty_receives;

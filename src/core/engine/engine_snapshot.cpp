@@ -15,11 +15,13 @@ namespace {
 constexpr std::size_t kEntriesPerSection = 1'024;
 constexpr std::size_t kArchivedPerSection = 1'024;
 constexpr std::size_t kDuplicatesPerSection = 1'024;
+constexpr std::size_t kAttemptsPerSection = 512;
 constexpr std::size_t kDirectoryPerSection = 64;
 // In units of a slice's budget, which is what an entry costs.
 constexpr std::size_t kCostOfSection = 8;
 constexpr std::size_t kBytesPerCost = 128;
 constexpr std::size_t kCostOfDuplicate = 2;
+constexpr std::size_t kCostOfAttempt = 4;
 constexpr std::size_t kKeptPerCost = 2;
 constexpr std::size_t kNumbersPassed = 256;
 
@@ -66,7 +68,8 @@ void EngineCore::will_change(QueueState& queue) {
   const message::DeduplicationWindow& ids = queue.messages.deduplication();
   if (queue.messages.size() == 0 && ids.size() == 0) return;
   queue.messages.begin_saving();
-  Saving::Messages messages{&queue.messages, {}, 0, ids.end()};
+  queue.attempts.begin_saving();
+  Saving::Messages messages{&queue.messages, {}, 0, ids.end(), &queue.attempts, {}};
   queue.messages.for_each_noisy_group([&](std::string_view name) { messages.noisy.emplace_back(name); });
   std::sort(messages.noisy.begin(), messages.noisy.end());
   saving_->messages.emplace(number, std::move(messages));
@@ -119,6 +122,17 @@ void EngineCore::discard_messages(QueueState& queue, queue::Queue fresh) {
   // Garbage stays where it is while a snapshot is made.
   const auto messages = saving_->messages.find(queue.id.number);
   if (messages != saving_->messages.end() && messages->second.queue == &queue.messages) messages->second.queue = &garbage_.back();
+}
+
+void EngineCore::discard_attempts(QueueState& queue) {
+  if (saving_ != nullptr) {
+    const auto messages = saving_->messages.find(queue.id.number);
+    if (messages != saving_->messages.end() && messages->second.attempts == &queue.attempts) {
+      messages->second.left = std::move(queue.attempts);
+      messages->second.attempts = &messages->second.left;
+    }
+  }
+  queue.attempts = {};
 }
 
 // ---- Slices -------------------------------------------------------------------------------------------------------------
@@ -180,7 +194,8 @@ void EngineCore::abandon_snapshot() {
 void EngineCore::forget_kept(std::size_t& budget) {
   auto& messages = saving_->messages;
   for (; budget > 0 && !messages.empty(); --budget)
-    if (!messages.begin()->second.queue->abandon_saving(kKeptPerCost)) messages.erase(messages.begin());
+    if (Saving::Messages& first = messages.begin()->second; !first.queue->abandon_saving(kKeptPerCost) && !first.attempts->abandon_saving(kKeptPerCost))
+      messages.erase(messages.begin());
   auto& archives = saving_->archives;
   for (; budget > 0 && !archives.empty(); --budget) {
     auto& kept = archives.begin()->second.kept;
@@ -271,6 +286,7 @@ std::size_t EngineCore::save_messages(std::size_t budget, const Write& write) {
   if (messages.next_duplicate < messages.duplicates_end)
     return save_duplicates({number, 0, {}}, messages.queue->deduplication(), messages.next_duplicate, messages.duplicates_end, budget,
                            saving_->now, write);
+  if (messages.attempts->is_saving()) return save_attempts(number, *messages.attempts, budget, write);
   EntriesWriter& section = saving_->section;
   section.begin(number);
   const std::size_t most = std::clamp<std::size_t>(budget, 1, kEntriesPerSection);
@@ -286,6 +302,20 @@ std::size_t EngineCore::save_messages(std::size_t budget, const Write& write) {
   messages.queue->end_saving();
   saving_->messages.erase(saving_->messages.begin());
   return cost;
+}
+
+std::size_t EngineCore::save_attempts(std::uint32_t queue, Attempts& attempts, std::size_t budget, const Write& write) {
+  AttemptsImage image{queue, {}};
+  const std::size_t most = std::clamp<std::size_t>(budget / kCostOfAttempt, 1, kAttemptsPerSection);
+  std::size_t looked_at = 0;
+  attempts.save(most, [&](const Attempt& attempt) {
+    ++looked_at;
+    if (attempt.is_old(saving_->now) || attempt.until <= saving_->now) return;
+    AttemptImage& one = image.attempts.emplace_back(AttemptImage{attempt.key, attempt.at, attempt.until, attempt.handles.front().epoch, {}});
+    for (const ReceiptHandle& handle : attempt.handles) one.messages.emplace_back(handle.message.value, handle.receipt);
+  });
+  if (!image.attempts.empty()) write(section_of(SectionKind::Attempts, image));
+  return 1 + looked_at * kCostOfAttempt;
 }
 
 std::size_t EngineCore::save_archive(std::size_t budget, const Write& write) {

@@ -167,6 +167,14 @@ std::string EngineCore::debug_state() const {
       return true;
     });
   }
+  for (const auto& queue : queues_) {
+    if (queue == nullptr || queue->deleted) continue;
+    queue->attempts.for_each(queue->messages, now_, [&](const Attempt& attempt) {
+      fmt::format_to(out, "  attempt {:x}{:x} of queue {} until {}", attempt.key.high, attempt.key.low, queue->id.number, unix_ms(attempt.until));
+      for (const ReceiptHandle& handle : attempt.handles) fmt::format_to(out, " {}-{}-{}", handle.message.value, handle.receipt, handle.epoch);
+      fmt::format_to(out, " at {}\n", unix_ms(attempt.at));
+    });
+  }
   const auto duplicates_of = [&](const message::DeduplicationWindow& window) {
     window.for_each(now_, [&](const auto& key, const auto& accepted) {
       fmt::format_to(out, "  duplicate {:x}{:x} {} {} {}\n", key.high, key.low, accepted.id.str(), accepted.sequence_number,

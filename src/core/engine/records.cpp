@@ -121,6 +121,14 @@ void fields(A& a, Arg<A, ReceivedEvent>& e) {
   a(e.queue), a(e.epoch), a(e.until), a(e.sequences);
 }
 template <class A>
+void fields(A& a, Arg<A, AttemptedEvent>& e) {
+  a(e.queue), a(e.epoch), a(e.until), a(e.sequences), a(e.attempt.high), a(e.attempt.low);
+}
+template <class A>
+void fields(A& a, Arg<A, RepeatedEvent>& e) {
+  a(e.queue), a(e.until), a(e.sequences), a(e.attempt.high), a(e.attempt.low);
+}
+template <class A>
 void fields(A& a, Arg<A, DeletedEvent>& e) {
   a(e.queue), a(e.sequences);
 }
@@ -254,6 +262,8 @@ constexpr RecordKind kind_of() {
   if constexpr (std::is_same_v<E, SentEvent>) return K::Sent;
   else if constexpr (std::is_same_v<E, PublishedEvent>) return K::FannedOut;
   else if constexpr (std::is_same_v<E, ReceivedEvent>) return K::Received;
+  else if constexpr (std::is_same_v<E, AttemptedEvent>) return K::Attempted;
+  else if constexpr (std::is_same_v<E, RepeatedEvent>) return K::Repeated;
   else if constexpr (std::is_same_v<E, DeletedEvent>) return K::Deleted;
   else if constexpr (std::is_same_v<E, VisibilityChangedEvent>) return K::VisibilityChanged;
   else if constexpr (std::is_same_v<E, DeadLetteredEvent>) return K::DeadLettered;
@@ -334,6 +344,8 @@ std::string_view encode_record_with(const E& event, Timestamp at, const message:
 template void encode_record(const SentEvent&, Timestamp, std::string_view, std::string&);
 template void encode_record(const PublishedEvent&, Timestamp, std::string_view, std::string&);
 template void encode_record(const ReceivedEvent&, Timestamp, std::string_view, std::string&);
+template void encode_record(const AttemptedEvent&, Timestamp, std::string_view, std::string&);
+template void encode_record(const RepeatedEvent&, Timestamp, std::string_view, std::string&);
 template void encode_record(const DeletedEvent&, Timestamp, std::string_view, std::string&);
 template void encode_record(const VisibilityChangedEvent&, Timestamp, std::string_view, std::string&);
 template void encode_record(const DeadLetteredEvent&, Timestamp, std::string_view, std::string&);

@@ -22,6 +22,7 @@
 #include "base/ids.h"
 #include "base/result.h"
 #include "base/time.h"
+#include "core/engine/attempts.h"
 #include "core/engine/commands.h"
 #include "core/message/content.h"
 #include "core/queue/names.h"
@@ -43,6 +44,8 @@ enum class RecordKind : std::uint8_t {
   Undelivered = 7,
   MessageMoved = 8,
   FannedOut = 9,  ///< a PublishedEvent as it is written now; Published is how it was before
+  Attempted = 10,
+  Repeated = 11,
   QueueCreated = 16,
   QueueChanged = 17,
   QueueDeleted = 18,
@@ -107,6 +110,19 @@ struct ReceivedEvent {
   std::uint32_t epoch = 0;
   Timestamp until{};
   std::vector<std::uint64_t> sequences;
+};
+
+/// The same, of a receive that can be asked for again: behind it the hash of its attempt id, as two halves.
+struct AttemptedEvent : ReceivedEvent {
+  Attempt::Key attempt;
+};
+
+/// A receive was asked for again: the messages that it took, under the handles that they have, are leased anew.
+struct RepeatedEvent {
+  std::uint32_t queue = 0;
+  Timestamp until{};
+  std::vector<std::uint64_t> sequences;
+  Attempt::Key attempt;
 };
 
 struct DeletedEvent {
@@ -288,7 +304,7 @@ struct DirectoryChangedEvent {
   std::vector<topic::DirectoryChange> changes;
 };
 
-using Event = std::variant<SentEvent, PublishedEvent, ReceivedEvent, DeletedEvent, VisibilityChangedEvent,
+using Event = std::variant<SentEvent, PublishedEvent, ReceivedEvent, AttemptedEvent, RepeatedEvent, DeletedEvent, VisibilityChangedEvent,
                            DeadLetteredEvent, MessageMovedEvent, UndeliveredEvent, MoveTaskStartedEvent, MoveTaskEndedEvent,
                            QueueCreatedEvent, QueueChangedEvent, QueueDeletedEvent,
                            QueuePurgedEvent, QueueTaggedEvent, TopicCreatedEvent, TopicChangedEvent, TopicDeletedEvent,

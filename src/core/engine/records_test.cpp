@@ -52,6 +52,24 @@ TEST(Record, OfASentMessageHasThisLayout) {
   EXPECT_EQ(content_of_record(record), "content");
 }
 
+TEST(Record, OfAReceiveHasThisLayoutAndBehindItItsAttempt) {
+  const std::string record = encoded(ReceivedEvent{0x01020304, 5, kAt, {0x1112131415161718}});
+  ASSERT_EQ(record.size(), 16u + 4 + 4 + 8 + 4 + 8);
+  EXPECT_EQ(record[1], 3);
+  EXPECT_EQ(load_le<std::uint32_t>(record.data() + 16), 0x01020304u);
+  EXPECT_EQ(load_le<std::uint32_t>(record.data() + 20), 5u);
+  EXPECT_EQ(load_le<std::int64_t>(record.data() + 24), unix_ms(kAt));
+  EXPECT_EQ(load_le<std::uint32_t>(record.data() + 32), 1u);
+  EXPECT_EQ(load_le<std::uint64_t>(record.data() + 36), 0x1112131415161718u);
+  const std::string attempted = encoded(AttemptedEvent{{0x01020304, 5, kAt, {0x1112131415161718}}, {6, 7}});
+  EXPECT_EQ(attempted[1], 10);
+  EXPECT_EQ(attempted.substr(16, record.size() - 16), record.substr(16));
+  ASSERT_EQ(attempted.size(), record.size() + 16);
+  EXPECT_EQ(load_le<std::uint64_t>(attempted.data() + 44), 6u);
+  EXPECT_EQ(load_le<std::uint64_t>(attempted.data() + 52), 7u);
+  EXPECT_EQ(encoded(RepeatedEvent{1, kAt, {2}, {6, 7}})[1], 11);
+}
+
 TEST(Record, OfAPublicationTakesThreeBytesADeliveryWhereTheQueuesGoTogether) {
   PublishedEvent event{300, {}};
   for (std::uint32_t i = 0; i < 100; ++i) event.deliveries.push_back({1000 + i, 7 + i, 0x0000'0001'0000'0005, false, false});
@@ -139,6 +157,15 @@ TEST(Record, EveryKindComesBack) {
   const auto received = round_trip(ReceivedEvent{1, 2, kAt, {3, 4}});
   EXPECT_EQ(received.until, kAt);
   EXPECT_EQ(received.sequences, (std::vector<std::uint64_t>{3, 4}));
+  const auto attempted = round_trip(AttemptedEvent{{1, 2, kAt, {3, 4}}, {5, 6}});
+  EXPECT_EQ(attempted.until, kAt);
+  EXPECT_EQ(attempted.sequences, (std::vector<std::uint64_t>{3, 4}));
+  EXPECT_EQ(attempted.attempt, (Attempt::Key{5, 6}));
+  const auto repeated = round_trip(RepeatedEvent{1, kAt, {3, 4}, {5, 6}});
+  EXPECT_EQ(repeated.queue, 1u);
+  EXPECT_EQ(repeated.until, kAt);
+  EXPECT_EQ(repeated.sequences, (std::vector<std::uint64_t>{3, 4}));
+  EXPECT_EQ(repeated.attempt, (Attempt::Key{5, 6}));
   EXPECT_EQ(round_trip(DeletedEvent{1, {9}}).sequences, (std::vector<std::uint64_t>{9}));
   EXPECT_EQ(round_trip(VisibilityChangedEvent{1, {{2, kAt}}}).changes[0].until, kAt);
   EXPECT_EQ(round_trip(DeadLetteredEvent{1, 2, 3, 4, kAt}).to_sequence, 4u);

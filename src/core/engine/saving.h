@@ -1,8 +1,8 @@
 // A snapshot in the making: the state of one moment, written in slices while the engine goes on.
 //
 // Rule 1: what is about to change is kept first, as it was at that moment, unless it was written already: small things (queues without
-//         their messages, topics without their archive, subscriptions) as their section, entries by queue::Queue, the directory by itself,
-//         an archived message by itself.
+//         their messages, topics without their archive, subscriptions) as their section, entries by queue::Queue, the directory and attempts by
+//         themselves, an archived message by itself.
 // Rule 2: messages of a queue that is purged or deleted meanwhile are not freed before they are written; neither are archives that
 //         become garbage, nor the numbers of payloads that are released (PayloadStore::hold).
 // Rule 3: memory follows what changes between the begin and the writing of each thing, never the size of the state.
@@ -15,6 +15,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/engine/attempts.h"
 #include "core/engine/entries_section.h"
 #include "core/engine/topic_archive.h"
 #include "core/message/deduplication.h"
@@ -50,6 +51,8 @@ struct Saving {
     std::vector<std::string> noisy;
     std::uint64_t next_duplicate;
     std::uint64_t duplicates_end;
+    Attempts* attempts;  ///< in its QueueState, or below since it was deleted
+    Attempts left;
   };
 
   /// What a topic archived.

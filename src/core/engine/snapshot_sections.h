@@ -2,7 +2,7 @@
 // that name below, as archive.h writes them.
 //
 // Version 3, in this order: Head, queues, topics, subscriptions, each followed by its replay and when it left, directory, duplicates of
-// topics; for each queue with messages or duplicates its noisy groups, duplicates and entries (entries_section.h); what topics archive
+// topics; for each queue with messages or duplicates its noisy groups, duplicates, attempts and entries (entries_section.h); what topics archive
 // (the same file); End with u64 number of entries and archived messages.
 // Version 2 had, instead of the packed entries and archives, payloads with a number each, groups with a number each, and entries and
 // archives that named both; End had the u32 number of payloads. It is read, no longer written.
@@ -37,8 +37,8 @@ constexpr std::uint8_t kSnapshotVersionWithNumberedPayloads = 2;
 
 enum class SectionKind : std::uint8_t { Head = 1, Queue = 2, Topic = 3, Subscription = 4, Payloads = 5, Entries = 6, End = 7,
                                         Groups = 8, Duplicates = 9, Directory = 10, Archive = 11, Replay = 12, Left = 13, Noisy = 14,
-                                        PackedEntries = 15, PackedArchive = 16 };
-inline SectionKind last_of(SectionKind) { return SectionKind::PackedArchive; }
+                                        PackedEntries = 15, PackedArchive = 16, Attempts = 17 };
+inline SectionKind last_of(SectionKind) { return SectionKind::Attempts; }
 
 struct HeadImage {
   std::uint64_t log_end = 0;
@@ -222,6 +222,27 @@ struct NoisyImage {
 template <class A>
 void fields(A& a, Arg<A, NoisyImage>& n) {
   a(n.queue), a(n.groups);
+}
+/// A receive that can be asked for again, and what it took: sequence and number of the delivery.
+struct AttemptImage {
+  Attempt::Key key;
+  Timestamp at{};
+  Timestamp until{};
+  std::uint32_t epoch = 0;
+  std::vector<std::pair<std::uint64_t, std::uint32_t>> messages;
+};
+template <class A>
+void fields(A& a, Arg<A, AttemptImage>& i) {
+  a(i.key.high), a(i.key.low), a(i.at), a(i.until), a(i.epoch), a(i.messages);
+}
+/// Those of a FIFO queue, by age.
+struct AttemptsImage {
+  std::uint32_t queue = 0;
+  std::vector<AttemptImage> attempts;
+};
+template <class A>
+void fields(A& a, Arg<A, AttemptsImage>& i) {
+  a(i.queue), a(i.attempts);
 }
 
 }  // namespace fanfare::engine

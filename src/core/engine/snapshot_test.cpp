@@ -35,7 +35,7 @@ std::string without_old_duplicates(const std::string& state, Timestamp now) {
   std::istringstream lines(state);
   for (std::string line; std::getline(lines, line);) {
     if (line.starts_with("duplicates of")) continue;
-    if (line.starts_with("  duplicate ")) {
+    if (line.starts_with("  duplicate ") || line.starts_with("  attempt ")) {
       const Timestamp accepted = timestamp_from_unix_ms(std::stoll(line.substr(line.rfind(' ') + 1)));
       if (accepted + message::kDeduplicationInterval <= now) continue;
     }

@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "base/bytes.h"
+#include "core/engine/attempts.h"
 #include "core/engine/commands.h"
 #include "core/engine/engine.h"
 #include "core/engine/topic_archive.h"
@@ -38,55 +39,9 @@ struct Waiter {
   std::string attempt_id;  ///< empty: none
 };
 
-/// A receive of a FIFO queue that can be asked for again for five minutes. [SQS ReceiveRequestAttemptId]
-struct Attempt {
-  Timestamp at{};
-  Timestamp until{};  ///< end of the lease that it gave last
-  std::vector<ReceiptHandle> handles;
-};
 constexpr std::uint32_t kMovesPerSecondMax = 500;  // [SQS StartMessageMoveTask]
 /// One message more was moved at `now`; engine_moves.cpp.
 void count_moved(MoveTask& task, Timestamp now);
-
-class Attempts {
- public:
-  /// Null pointer if there is none of this id, or it is too old.
-  Attempt* find(std::string_view id, Timestamp now) {
-    const auto found = by_id_.find(id);
-    return found == by_id_.end() || is_old(found->second.at, now) ? nullptr : &found->second;
-  }
-  /// Takes the place of an older one of this id. `attempt.at` is now.
-  void note(std::string_view id, Attempt attempt) {
-    // Two for each that comes: what is kept follows the rate of the last five minutes.
-    for (int i = 0; i < 2 && !order_.empty() && is_old(order_.front().first, attempt.at); ++i) {
-      const auto oldest = by_id_.find(order_.front().second);
-      if (oldest != by_id_.end() && is_old(oldest->second.at, attempt.at)) by_id_.erase(oldest);
-      order_.pop_front();
-    }
-    order_.emplace_back(attempt.at, id);
-    by_id_.insert_or_assign(std::string{id}, std::move(attempt));
-  }
-  /// These were handed out a second time: of the two answers one may arrive where the other is lost. `matters` says of a
-  /// handle whether it could be given back at all; what could not is forgotten.
-  template <class Matters>
-  void note_repeated(const std::vector<ReceiptHandle>& handles, Matters&& matters) {
-    for (const ReceiptHandle& handle : handles) repeated_.insert_or_assign(handle.message.value, handle);
-    if (repeated_.size() < 2 * repeated_kept_ + 16) return;
-    std::erase_if(repeated_, [&](const auto& one) { return !matters(one.second); });
-    repeated_kept_ = repeated_.size();
-  }
-  [[nodiscard]] bool was_repeated(const ReceiptHandle& handle) const {
-    const auto found = repeated_.find(handle.message.value);
-    return found != repeated_.end() && found->second == handle;
-  }
-
- private:
-  static bool is_old(Timestamp at, Timestamp now) { return at + message::kDeduplicationInterval <= now; }
-  std::map<std::string, Attempt, std::less<>> by_id_;
-  std::deque<std::pair<Timestamp, std::string>> order_;
-  std::map<std::uint64_t, ReceiptHandle> repeated_;  // by message
-  std::size_t repeated_kept_ = 0;
-};
 
 struct QueueState {
   QueueState(QueueId its_id, QueueKey its_key, SequenceNumber first, bool fifo)
@@ -104,13 +59,13 @@ struct QueueState {
   std::optional<Timestamp> purged_at;
   TagMap tags;
   queue::Queue messages;
+  Attempts attempts;  ///< FIFO queues only; what it says of answers is transient
   std::vector<MoveTask> move_tasks;  ///< that took messages from here, by age, at most 10; only the last can be running
   /// Deleted: only its name is still needed, by messages of other queues that came from here.
   bool deleted = false;
   std::uint64_t references = 0;  ///< entries elsewhere that name this queue as their dead_letter_source
 
   // Transient.
-  Attempts attempts;          ///< FIFO queues only
   std::list<Waiter> waiters;  ///< first come, first served
   QueueCounters counters;
   std::optional<Timestamp> registered;  ///< the deadline that stands for this queue in EngineCore::due_

@@ -184,8 +184,9 @@ class EngineFixture {
     return call<MessageSent>(SendMessage{queue_key(queue), outgoing(body, delay)});
   }
   CallerId ask_receive(std::string_view queue, std::int64_t max = 1, std::optional<std::int64_t> visibility = {},
-                       std::optional<std::int64_t> wait = {}) {
+                       std::optional<std::int64_t> wait = {}, std::string_view attempt_id = {}) {
     ReceiveMessages request;
+    request.attempt_id = attempt_id;
     request.queue = queue_key(queue);
     request.max_messages = *queue::MaxMessages::of(max);
     if (visibility) request.visibility_timeout = *queue::VisibilityTimeout::of(*visibility);
