@@ -12,6 +12,8 @@ drained. Then must hold:
   doubled      a FIFO message that was sent again with its deduplication id, after the process had died before it answered, is there once
   renumbered   a FIFO message keeps the message id and sequence number that its sender was told; the numbers rise, none is given twice
   disordered   the messages of a group come in the order of their numbers
+  withheld     a receive that the process's death left without an answer, asked again with its ReceiveRequestAttemptId, gives the message;
+               one that was durable gives it under the same handle
 
 What was under way when the process died may or may not have happened: such operations are in doubt and allowed either way.
 A delete with a handle of an earlier life of the process is in doubt too: the message may have been handed out again since.
@@ -207,7 +209,7 @@ class Load(threading.Thread):
         client = Client(self.broker)
         while not self.stop.is_set():
             try:
-                self.random.choices([self.send, self.send_batch, self.publish, self.consume, self.hold, self.send_ordered], [4, 2, 3, 6, 1, 3])[0](client)
+                self.random.choices([self.send, self.send_batch, self.publish, self.consume, self.hold, self.send_ordered, self.ask_again], [4, 2, 3, 6, 1, 3, 2])[0](client)
             except Down:
                 self.fresh_counts = {}  # their records may have gone with the process
                 time.sleep(0.01)  # between two lives of the process
@@ -250,6 +252,44 @@ class Load(threading.Thread):
             if (again["MessageId"], again["SequenceNumber"]) != (answer["MessageId"], answer["SequenceNumber"]):
                 with self.history.lock:
                     self.history.violations.append("doubled: %s was sent as %s and as %s" % (token, answer, again))
+
+    def until_answered(self, client, action, **members):
+        """The answer, or None at the end of the run."""
+        while not self.stop.is_set():
+            try:
+                return client.sqs(action, **members)
+            except Down:
+                self.fresh_counts = {}
+                time.sleep(0.01)
+        return None
+
+    def ask_again(self, client):
+        """On a queue of its own, where nobody else can have had what a receive does not give."""
+        queue, token = url("again-%d.fifo" % self.number), self.token()
+        if self.until_answered(client, "SendMessage", QueueUrl=queue, MessageBody=body_of(token), MessageGroupId="g", MessageDeduplicationId=token) is None:
+            return
+        receive = dict(QueueUrl=queue, MaxNumberOfMessages=10, VisibilityTimeout=200, ReceiveRequestAttemptId=token)
+        handles = []
+        for round_number in range(self.random.randint(1, 3)):
+            life = self.broker.life
+            answer = self.until_answered(client, "ReceiveMessage", **receive)
+            if answer is None:
+                return
+            messages = answer.get("Messages", [])
+            if [m["Body"] for m in messages] != [body_of(token)]:
+                with self.history.lock:
+                    self.history.violations.append("withheld: %s gave %s to attempt %d for %s" % (queue, [m["Body"][:20] for m in messages], round_number, token))
+                return
+            if handles and handles[-1] is not None and handles[-1] != messages[0]["ReceiptHandle"]:
+                with self.history.lock:
+                    self.history.violations.append("withheld: %s was given under another handle" % token)
+            # It is durable when what followed it in the same life is.
+            try:
+                client.sqs("SendMessage", QueueUrl=url("marks"), MessageBody="x")
+                handles.append(messages[0]["ReceiptHandle"] if self.broker.life == life else None)
+            except Down:
+                handles.append(None)
+        self.until_answered(client, "DeleteMessage", QueueUrl=queue, ReceiptHandle=messages[0]["ReceiptHandle"])
 
     def send_batch(self, client):
         copies = [("plain", self.token()) for _ in range(self.random.randint(2, 10))]
@@ -335,7 +375,7 @@ def drain(broker, history):
     return found
 
 
-def set_up(broker):
+def set_up(broker, clients):
     client = Client(broker)
     for queue in QUEUES:
         arn = "arn:aws:sqs:us-east-1:%s:%s" % (ACCOUNT, queue)
@@ -344,6 +384,9 @@ def set_up(broker):
             "Condition": {"ArnEquals": {"aws:SourceArn": TOPIC}}}]}
         client.sqs("CreateQueue", QueueName=queue, Attributes={"VisibilityTimeout": str(VISIBILITY), "Policy": json.dumps(policy)})
     client.sqs("CreateQueue", QueueName=ORDERED, Attributes={"FifoQueue": "true", "VisibilityTimeout": str(VISIBILITY)})
+    client.sqs("CreateQueue", QueueName="marks")
+    for number in range(clients):
+        client.sqs("CreateQueue", QueueName="again-%d.fifo" % number, Attributes={"FifoQueue": "true"})
     client.sns("CreateTopic", Name="fan")
     for queue in ["fan-a", "fan-b"]:
         client.sns("Subscribe", TopicArn=TOPIC, Protocol="sqs", Endpoint="arn:aws:sqs:us-east-1:%s:%s" % (ACCOUNT, queue),
@@ -371,7 +414,7 @@ def main():
         broker = Broker(os.path.abspath(options.fanfare), os.path.join(data, "data"), log)
         broker.start()
         try:
-            set_up(broker)
+            set_up(broker, options.clients)
             threads = [Load(broker, history, options.seed, i, stop) for i in range(options.clients)]
             for thread in threads:
                 thread.start()

@@ -10,6 +10,7 @@ snapshots are written, old segments are given up and contents are moved. Then, a
   forgotten    a receive that a later acknowledged request followed is counted; a FIFO queue still knows its deduplication ids
                and gives the same message id and sequence number for them
   repeated     no sequence number is given out twice, and they rise
+  withheld     a receive with a ReceiveRequestAttemptId, asked for again, gives its messages; under the same handles if it is durable
 
 What was under way when the process died may or may not have happened.
 
@@ -51,9 +52,13 @@ class Client:
         self.fresh_counts = {}    # the same, not followed yet
         self.ordered = {}         # deduplication id -> (message id, sequence number)
         self.published = []       # tokens under way or acknowledged
+        self.to_ask_again = 0     # messages that a receive with an attempt id takes
+        self.asked = None         # handles that it gave
+        self.asked_durably = False
         self.finished = False
 
     def done(self):
+        self.asked_durably = self.asked is not None
         for copy, count in self.fresh_counts.items():
             self.counts[copy] = max(self.counts.get(copy, 0), count)
         self.fresh_counts.clear()
@@ -116,6 +121,10 @@ class Client:
         self.there[copy] = body(identity, 200)
         self.done()
 
+    def ask(self, server):
+        answer = server.sqs("ReceiveMessage", QueueUrl=url("again.fifo"), MaxNumberOfMessages=2, VisibilityTimeout=600, ReceiveRequestAttemptId="one")
+        return [message["ReceiptHandle"] for message in answer.get("Messages", [])]
+
     def create(self, server, queue, **attributes):
         server.sqs("CreateQueue", QueueName=queue, Attributes=attributes)
         self.queues.add(queue)
@@ -140,6 +149,11 @@ class Client:
             self.create(server, "ordered.fifo", FifoQueue="true")
             for number in range(4):
                 self.send_ordered(server, number)
+            server.sqs("CreateQueue", QueueName="again.fifo", Attributes={"FifoQueue": "true"})
+            for number in range(2):
+                server.sqs("SendMessage", QueueUrl=url("again.fifo"), MessageBody="x", MessageGroupId=str(number), MessageDeduplicationId=str(number))
+                self.to_ask_again += 1
+            self.asked = self.ask(server)
         for round_number in range(3):
             for number in range(4):
                 self.send(server, "large", "large-%d-%d" % (round_number, number), 230_000)
@@ -154,6 +168,10 @@ class Client:
 
     def check(self, server):
         wrong = []
+        if self.to_ask_again == 2:
+            again = self.ask(server)
+            if len(again) != 2 or (self.asked_durably and again != self.asked):
+                wrong.append("withheld: the receive that was asked for again gives %s, and gave %s" % (again, self.asked))
         fan = {queue: set() for queue in FAN}
         for queue in sorted(self.queues):
             found = {}

@@ -236,11 +236,12 @@ bool EngineCore::repeat_attempt(QueueState& queue, std::string_view attempt_id, 
 
 void EngineCore::note_attempt(QueueState& queue, const AttemptedEvent& event) {
   if (!queue.settings.fifo) return;  // a repaired journal has made it up
+  if (event.sequences.size() > queue::MaxMessages::kMax) return;  // a record that makes no sense
   Attempt attempt{event.attempt, now_, event.until, {}};
   attempt.handles.reserve(event.sequences.size());
   for (const std::uint64_t sequence : event.sequences) {
     const queue::Entry* entry = queue.messages.find({sequence});
-    if (entry == nullptr) return;  // a record that makes no sense
+    if (entry == nullptr) return;
     attempt.handles.push_back({queue.id, entry->sequence, entry->receipt, event.epoch});
   }
   if (!attempt.handles.empty()) queue.attempts.note(std::move(attempt), queue.messages);
