@@ -50,7 +50,6 @@ std::string name_of(QueueError::Code code) {
     case C::TooManyInFlight: return "TooManyInFlight";
     case C::ReceiptHandleOfOtherQueue: return "ReceiptHandleOfOtherQueue";
     case C::ReceiptHandleExpired: return "ReceiptHandleExpired";
-    case C::MessageNotInflight: return "MessageNotInflight";
     case C::MessageNotAvailable: return "MessageNotAvailable";
     case C::TotalVisibilityExceeded: return "TotalVisibilityExceeded";
     case C::PermissionLabelExists: return "PermissionLabelExists";

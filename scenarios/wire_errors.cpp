@@ -50,7 +50,6 @@ constexpr Row kSqs[] = {
     {"ReceiptHandleOfOtherQueue", "ReceiptHandleIsInvalid", "is not a valid receipt handle"},
     {"ReceiptHandleExpired", "InvalidParameterValue",
      "for parameter ReceiptHandle is invalid. Reason: The receipt handle has expired"},
-    {"MessageNotInflight", "AWS.SimpleQueueService.MessageNotInflight", ""},
     {"MessageNotAvailable", "InvalidParameterValue",
      "Message does not exist or is not available for visibility timeout change"},
     {"TotalVisibilityExceeded", "InvalidParameterValue", "Total VisibilityTimeout for the message is beyond the limit"},

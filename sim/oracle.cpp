@@ -214,7 +214,7 @@ void Oracle::check_error(const Call& call, const Answer& answer, const Moment& m
         return queue->fifo && (says(answer, "InvalidParameterValue") || says(answer, "ReceiptHandle"));
       case Action::Change:
         if (answer.text.find("Total VisibilityTimeout") != std::string::npos) check_too_long(call, 0);
-        return says(answer, "MessageNotInflight") || says(answer, "InvalidParameterValue");
+        return says(answer, "InvalidParameterValue");
       case Action::Purge:
         note(Property::PurgeRefused);
         return says(answer, "PurgeQueueInProgress") && std::any_of(queue->purges.begin(), queue->purges.end() - 1, [&](Timestamp at) {

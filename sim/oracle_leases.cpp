@@ -1,5 +1,7 @@
 // Leases that change after the receive: changes of visibility, and receives that are asked for again.
 //
+// A change of visibility with a handle that holds nothing any more is taken and changes nothing: from the answer alone nobody knows.
+//
 // What an attempt id promises: for five minutes from the receive that took something, the same id gives the same messages under
 // the same handles, leased anew, as long as none of them was deleted, was changed or became visible. [SQS ReceiveMessage]
 // Allowances:
@@ -67,7 +69,21 @@ void Oracle::answered_change(Call& call, const Answer& answer, const Moment& mom
       refused_change(call, i);
       continue;
     }
+    const Instance& instance = instances_[static_cast<std::size_t>(call.instances[i])];
+    const auto [low, high] = call.leases[i];
+    const bool last = delivery == &instance.deliveries.back() && instance.queue == call.queue;
+    const bool surely_over = !clock_back_ && std::max(low, high.value_or(low)) <= call.handled_at;
+    const bool surely_passed_on = !last && instance.queue == call.queue && !instance.deliveries.back().lost && instance.deliveries.back().turn < call.handled_turn;
+    if (surely_over || surely_passed_on) {
+      note(Property::LateChange);
+      refused_change(call, i);
+      continue;
+    }
     --delivery->open_changes;
+    if (!last || clock_back_ || delivery->lost || low <= call.handled_at) {  // one or the other
+      delivery->change_in_doubt = true;
+      continue;
+    }
     require(Property::TwelveHours, call.handled_at + seconds{call.entries[i].timeout} <= delivery->at + kLongestLease,
             [&] { return fmt::format("call {} at {}: {} s for {}", call.id, time_text(call.handled_at), call.entries[i].timeout, describe(call.instances[i])); });
     delivery->before_change = std::max(call.leases[i].first, call.leases[i].second.value_or(call.leases[i].first));

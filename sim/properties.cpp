@@ -127,6 +127,7 @@ constexpr std::array<Row, kProperties> kRows{{
     {Property::DuplicateOfOtherGroup, {"duplicate-of-other-group", Sometimes, "a duplicate is suppressed whose original is of another group"}},
     {Property::OwnWindowOfGroup, {"same-id-in-other-group", Sometimes, "where each group has its own ids, the same one in another group is a new message"}},
     {Property::BeyondTwelveHours, {"beyond-twelve-hours", Sometimes, "a change of visibility is refused because the lease would be too long"}},
+    {Property::LateChange, {"late-change", Sometimes, "a change of visibility is taken when its handle surely holds nothing any more"}},
     {Property::PurgeRefused, {"purge-refused", Sometimes, "a purge is refused because one was there within a minute"}},
     {Property::QueueWait, {"queue-wait", Sometimes, "a receive that says no wait waits as long as its queue says"}},
     {Property::ReplayCaughtUp, {"replay-caught-up", Sometimes, "a replay of an archive with publications comes to its end"}},

@@ -133,6 +133,7 @@ enum class Property : std::uint8_t {
   DuplicateOfOtherGroup,
   OwnWindowOfGroup,
   BeyondTwelveHours,
+  LateChange,
   PurgeRefused,
   QueueWait,
   ReplayCaughtUp,

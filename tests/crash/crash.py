@@ -346,7 +346,7 @@ class Load(threading.Thread):
             try:
                 client.sqs("ChangeMessageVisibility", QueueUrl=url(queue), ReceiptHandle=handle, VisibilityTimeout=self.random.choice([0, 1]))
             except Refused as refused:
-                if "MessageNotInflight" not in str(refused) and "InvalidParameterValue" not in str(refused):
+                if "InvalidParameterValue" not in str(refused):
                     raise
 
 

@@ -158,8 +158,6 @@ ApiError api_error(const engine::QueueError& error, const ErrorSubject& subject)
                        fmt::format("The input receipt handle \"{}\" is not a valid receipt handle.", subject.named));
     case Code::ReceiptHandleExpired:
       return invalid_value(subject.named, "ReceiptHandle", "The receipt handle has expired.");
-    case Code::MessageNotInflight:
-      return api_error(Error::MessageNotInflight, "The specified message isn't in flight.");
     case Code::MessageNotAvailable:
       return invalid_value(subject.named, "ReceiptHandle",
                            "Message does not exist or is not available for visibility timeout change.");

@@ -197,7 +197,8 @@ struct DeleteMessageBatch {
   QueueKeyView queue;
   std::span<const ReceiptHandle> handles;
 };
-/// The message stays hidden until now + timeout. Reply: Done; MessageNotInflight, TotalVisibilityExceeded. [SQS ChangeMessageVisibility]
+/// The message stays hidden until now + timeout. A handle whose lease has ended, or of an earlier receive, succeeds and changes nothing.
+/// Reply: Done; MessageNotAvailable, TotalVisibilityExceeded. [SQS ChangeMessageVisibility]
 struct ChangeVisibility {
   QueueKeyView queue;
   ReceiptHandle handle;
@@ -425,7 +426,6 @@ struct QueueError {
     TooManyInFlight,                 ///< 120,000 received and not deleted; OverLimit
     ReceiptHandleOfOtherQueue,       ///< names a queue that is not the one of the request, or a deleted life of it
     ReceiptHandleExpired,            ///< FIFO: the lease has ended [SQS DeleteMessage]
-    MessageNotInflight,              ///< the lease has run out, or the message was received again
     MessageNotAvailable,             ///< the message is gone (deleted, expired, purged, moved)
     TotalVisibilityExceeded,         ///< more than 12 hours since the receive
     PermissionLabelExists,

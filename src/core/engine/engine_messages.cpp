@@ -349,7 +349,7 @@ std::optional<QueueError> EngineCore::decide_change(QueueState& queue, const Rec
   }
   switch (change.error()) {
     case queue::VisibilityError::MessageGone: return error(Code::MessageNotAvailable);
-    case queue::VisibilityError::NotInflight: return error(Code::MessageNotInflight);
+    case queue::VisibilityError::NotInflight: return std::nullopt;  // [quirk: late-change-is-taken]
     case queue::VisibilityError::BeyondTwelveHours: return error(Code::TotalVisibilityExceeded);
   }
   return std::nullopt;
@@ -360,6 +360,7 @@ void EngineCore::run(const Caller& caller, const ChangeVisibility& command) {
   if (queue == nullptr) return;
   VisibilityChangedEvent event{queue->id.number, {}};
   if (auto bad = decide_change(*queue, command.handle, command.timeout, event)) return reply(caller.id, std::move(*bad));
+  if (event.changes.empty()) return reply(caller.id, Done{});
   record(event);
   note_arrival(*queue);
   note_deadline(*queue);

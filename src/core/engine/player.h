@@ -88,6 +88,7 @@ class Player {
       if (again) {
         repeated_.push_back(got.message.handle);
         leases_[key] = engine.now + visibility;
+        newest_[key] = got.message.handle;
         continue;
       }
       const auto held = leases_.find(key);
@@ -95,6 +96,7 @@ class Player {
         EXPECT_LE(held->second, engine.now) << "given out while its lease runs";
       }
       leases_[key] = engine.now + visibility;
+      newest_[key] = got.message.handle;
       handles_.emplace_back(std::string{queue}, got.message.handle);
     }
   }
@@ -245,7 +247,10 @@ class Player {
         const auto& [queue, handle] = handles_[rng_.below(handles_.size())];
         const auto timeout = static_cast<std::int64_t>(rng_.chance(1, 2) ? 0 : rng_.below(60));
         const CallerId caller = engine.ask(ChangeVisibility{queue_key(queue), handle, *queue::VisibilityTimeout::of(timeout)});
-        if (!engine.failed(caller)) leases_[{queue, handle.message}] = engine.now + seconds{timeout};
+        // Late ones are taken and change nothing.
+        const auto held = leases_.find({queue, handle.message});
+        const bool in_flight = held != leases_.end() && held->second > engine.now && newest_[{queue, handle.message}] == handle;
+        if (!engine.failed(caller) && in_flight) held->second = engine.now + seconds{timeout};
         break;
       }
       case 14: {
@@ -369,6 +374,7 @@ class Player {
   std::vector<std::pair<std::string, ReceiptHandle>> handles_;
   std::map<std::pair<std::string, SequenceNumber>, Timestamp> leases_;
   std::vector<ReceiptHandle> repeated_;  // by an attempt id
+  std::map<std::pair<std::string, SequenceNumber>, ReceiptHandle> newest_;
   std::vector<CallerId> waiting_;
   std::vector<ReceiptHandle> waited_;
   std::vector<std::pair<TopicKey, topic::SubscriptionUuid>> subscriptions_;
