@@ -369,36 +369,55 @@ void Oracle::answered_moves(const Call& call, const Answer& answer, const Moment
       if (task.source == call.queue && task.from < call.handled_turn) task.until = std::min(task.until, call.handled_turn);
 }
 
-/// A group that surely has many messages in flight goes behind all others. [SQS fair queues]
+/// A group that surely has many messages in flight, or has taken much of the recent processing time, goes behind all others.
+/// [SQS fair queues in detail]
 void Oracle::check_tenants(const Call& call, const Moment& moment, const std::vector<int>& in_answer) const {
   constexpr int kManyInFlight = 30;
+  constexpr std::int64_t kLongMs = 30'000;
+  constexpr std::int64_t kSpanMs = 300'000;
+  const std::int64_t handled = unix_ms(call.handled_at);
+  const std::int64_t recent_from = (handled / kSpanMs - 1) * kSpanMs;
+  const auto since = [&](Timestamp from) { return std::max<std::int64_t>(handled - std::max(unix_ms(from), recent_from), 0); };
   std::map<std::string_view, int> in_flight;  // surely, before this receive
   std::map<std::string_view, int> given_of;   // in this answer
   std::map<std::string_view, int> ever;       // were handed out, at any time
   int all = 0;
+  std::map<std::string_view, std::int64_t> took;      // at least, of the recent time
+  std::map<std::string_view, std::int64_t> may_have;  // at most: no message is processed longer than it is there
+  std::int64_t all_may_have = 0;
   const auto& there = queues_[static_cast<std::size_t>(call.queue)].instances;
   for (const int index : there) {
     const Instance& one = instances_[static_cast<std::size_t>(index)];
+    may_have[one.entry.group] += since(one.earliest);
+    all_may_have += since(one.earliest);
     if (one.deliveries.empty()) continue;
     ++all;
     ++ever[one.entry.group];
     const Delivery& last = one.deliveries.back();
     const bool here = std::find(in_answer.begin(), in_answer.end(), index) != in_answer.end();
-    if (!here && last.turn < call.handled_turn && last.queue == call.queue && !last.lost && last.until > moment.now && surely_there(one, call.handled_turn, moment.now) && !may_be_moved(one))
+    if (!here && last.turn < call.handled_turn && last.queue == call.queue && !last.lost && last.until > moment.now && surely_there(one, call.handled_turn, moment.now) && !may_be_moved(one)) {
       ++in_flight[one.entry.group];
+      took[one.entry.group] += since(last.at);
+    }
   }
+  const auto is_slow = [&](std::string_view group) {
+    const std::int64_t own = took[group];
+    if (clock_back_ || own < kLongMs || own * 10 <= all_may_have) return false;
+    return std::any_of(took.begin(), took.end(), [&](const auto& other) { return other.first != group && other.second > 0; });
+  };
   for (const int index : in_answer) {
     const Instance& given = instances_[static_cast<std::size_t>(index)];
     if (given.entry.group.empty()) continue;
     // Where nothing of it waited any more it was quiet again, up to the next one that is handed out.
     int& flying = in_flight[given.entry.group];
-    if (++given_of[given.entry.group] == 1 || flying < kManyInFlight || flying * 10 <= all) continue;
-    tally_.note(Property::NoisyGroup);
+    const bool loud = flying >= kManyInFlight && flying * 10 > all;
+    if (++given_of[given.entry.group] == 1 || (!loud && !is_slow(given.entry.group))) continue;
+    tally_.note(loud ? Property::NoisyGroup : Property::SlowGroup);
     tally_.note(Property::QuietFirst);
     for (const int other : there) {
       const Instance& one = instances_[static_cast<std::size_t>(other)];
       if (one.queue != call.queue || one.entry.group == given.entry.group || std::find(in_answer.begin(), in_answer.end(), other) != in_answer.end()) continue;
-      if (!one.entry.group.empty() && ever[one.entry.group] >= kManyInFlight) continue;
+      if (!one.entry.group.empty() && (ever[one.entry.group] >= kManyInFlight || may_have[one.entry.group] >= kLongMs || clock_back_)) continue;
       if (!surely_visible(one, call.handled_turn, call.handled_at)) continue;
       if (!one.deliveries.empty() && one.deliveries.back().turn >= call.handled_turn) continue;
       fail(Property::QuietFirst, fmt::format("call {} of turn {} got {} of {} in flight, and there was {}", call.id, call.handled_turn, describe(index), flying, describe(other)));

@@ -118,6 +118,7 @@ constexpr std::array<Row, kProperties> kRows{{
     {Property::MoveCancelled, {"move-cancelled", Sometimes, "a move task is cancelled"}},
     {Property::MoveAndCrash, {"move-and-crash", Sometimes, "the process dies while a move task may run"}},
     {Property::NoisyGroup, {"noisy-group", Sometimes, "a message of a noisy group is handed out"}},
+    {Property::SlowGroup, {"slow-group", Sometimes, "a message is handed out whose group is noisy by its processing time, with fewer than thirty in flight"}},
     {Property::AttemptRepeated, {"attempt-repeated", Sometimes, "a receive is asked for again and gives the same messages"}},
     {Property::AttemptAnew, {"attempt-anew", Sometimes, "a receive is asked for again, its messages were touched, and it gives others"}},
     {Property::AttemptRepeatedAfterRestart, {"attempt-repeated-after-restart", Sometimes, "a receive of before a restart is asked for again after it and gives the same messages"}},

@@ -124,6 +124,7 @@ enum class Property : std::uint8_t {
   MoveCancelled,
   MoveAndCrash,
   NoisyGroup,
+  SlowGroup,
   AttemptRepeated,
   AttemptAnew,
   AttemptRepeatedAfterRestart,

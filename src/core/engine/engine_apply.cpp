@@ -105,7 +105,7 @@ void EngineCore::apply(const DeletedEvent& event) {
   QueueState& queue = changing_queue(event.queue);
   for (const std::uint64_t sequence : event.sequences) {
     if (queue.messages.find({sequence}) == nullptr) continue;  // a batch may name one message twice
-    release(queue.messages.apply(queue::Removed{{sequence}}));
+    release(queue.messages.apply(queue::Removed{{sequence}, now_}));
     ++queue.counters.deleted;
   }
 }
@@ -122,7 +122,7 @@ void EngineCore::apply(const DeadLetteredEvent& event) {
   if (from.messages.find({event.sequence}) == nullptr) return;
   // The group may go with its last message.
   const std::string group{from.messages.group_of(*from.messages.find({event.sequence}))};
-  const queue::Entry entry = from.messages.apply(queue::Removed{{event.sequence}});
+  const queue::Entry entry = from.messages.apply(queue::Removed{{event.sequence}, now_});
   if (entry.dead_letter_source != 0) {
     QueueState& source = *queue_by_number(entry.dead_letter_source);
     --source.references;
@@ -152,7 +152,7 @@ void EngineCore::apply(const MessageMovedEvent& event) {
   if (MoveTask* task = from.running_move()) count_moved(*task, now_);
   if (from.messages.find({event.sequence}) == nullptr) return;
   const std::string group{from.messages.group_of(*from.messages.find({event.sequence}))};
-  const queue::Entry entry = from.messages.apply(queue::Removed{{event.sequence}});
+  const queue::Entry entry = from.messages.apply(queue::Removed{{event.sequence}, now_});
   if (entry.dead_letter_source != 0) {
     QueueState& source = *queue_by_number(entry.dead_letter_source);
     --source.references;
@@ -190,7 +190,7 @@ void EngineCore::apply(const MoveTaskEndedEvent& event) {
 void EngineCore::apply(const UndeliveredEvent& event) {
   queue::Queue& messages = changing_queue(event.queue).messages;
   for (const std::uint64_t sequence : event.sequences)
-    if (messages.find({sequence}) != nullptr) messages.apply(queue::Undelivered{{sequence}});
+    if (messages.find({sequence}) != nullptr) messages.apply(queue::Undelivered{{sequence}, now_});
 }
 
 void EngineCore::apply(const RelocatedEvent& event, LogPosition position) {

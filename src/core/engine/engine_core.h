@@ -206,6 +206,7 @@ class EngineCore {
   void reply_received(const QueueState& queue, CallerId caller, const std::vector<ReceivedMessage>& messages);
   [[nodiscard]] ReceivedMessage describe(const QueueState& queue, const queue::Entry& entry) const;
   /// Begins to load what deleting these looks at.
+  void note_deleted(QueueState& queue);
   void prefetch_for_delete(const QueueState& queue, std::span<const ReceiptHandle> handles);
   [[nodiscard]] std::optional<QueueError> decide_delete(QueueState& queue, const ReceiptHandle& handle,
                                                         DeletedEvent& event) const;
@@ -386,6 +387,7 @@ class EngineCore {
   std::size_t save_step(std::size_t budget, const std::function<void(std::string_view)>& write);
   std::size_t save_messages(std::size_t budget, const std::function<void(std::string_view)>& write);
   std::size_t save_attempts(std::uint32_t queue, Attempts& attempts, std::size_t budget, const std::function<void(std::string_view)>& write);
+  std::size_t save_tenants(std::size_t budget, const std::function<void(std::string_view)>& write);
   void forget_kept(std::size_t& budget);
   std::size_t save_archive(std::size_t budget, const std::function<void(std::string_view)>& write);
   void relocate_content(QueueState& queue, const queue::Entry& entry, std::string_view content);

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <array>
 #include <map>
+#include <set>
 #include <unordered_map>
 #include <utility>
 #include <vector>
@@ -15,6 +16,7 @@ namespace fanfare::engine {
 namespace {
 
 constexpr std::uint64_t kLogSpanMax = std::uint64_t{1} << 42;  // 4 TiB
+constexpr std::int64_t kProcessingMax = std::int64_t{1} << 48;  // ms; a billion deliveries at once for five minutes
 
 /// Everything in the section, and nothing behind it.
 template <class Image>
@@ -44,6 +46,7 @@ struct EngineCore::Loading {
   std::map<std::uint32_t, SequenceNumber> last;  ///< of each queue's entries
   std::unordered_map<std::uint32_t, std::array<std::uint32_t, kPerBlock>> shared;
   std::vector<std::pair<std::uint32_t, std::string>> noisy_names;  ///< queue and name
+  std::set<std::uint32_t> with_tenants;  ///< queues whose sections came
   // Of version 2.
   std::vector<std::uint32_t> payloads;  ///< by number; each holds a reference of ours until the end
   std::map<std::pair<std::uint32_t, std::uint32_t>, std::string> groups;  ///< by queue and number
@@ -82,13 +85,16 @@ Result<Success, ReplayError> EngineCore::load(const std::function<std::optional<
     if (!load_section(*section, loading)) return ReplayError::Damaged;
   }
   if (!loading.ended) return ReplayError::Damaged;
+  const Timestamp quiet_at = now_ + queue::Tenants::kQuietAfter;  // of what was written before the end of noise was
   for (const auto& place : loading.noisy) {
     QueueState* queue = queue_by_number(place.first);
     const auto name = loading.groups.find(place);
     if (queue == nullptr || name == loading.groups.end()) return ReplayError::Damaged;
-    queue->messages.restore_noisy(name->second);
+    queue->messages.restore_noisy(name->second, quiet_at);
   }
-  for (const auto& [number, name] : loading.noisy_names) queue_by_number(number)->messages.restore_noisy(name);
+  for (const auto& [number, name] : loading.noisy_names) queue_by_number(number)->messages.restore_noisy(name, quiet_at);
+  for (const auto& queue : queues_)
+    if (queue != nullptr) queue->messages.restore_deliveries(now_, loading.with_tenants.contains(queue->id.number));
   for (const std::uint32_t payload : loading.payloads) payloads_.release(payload);
   for (const auto& queue : queues_)
     if (queue != nullptr && !queue->deleted) {
@@ -245,6 +251,31 @@ bool EngineCore::load_section(std::string_view section, Loading& loading) {
         Attempt attempt{one.key, one.at, one.until, {}};
         for (const auto& [sequence, receipt] : one.messages) attempt.handles.push_back({queue->id, {sequence}, receipt, one.epoch});
         queue->attempts.restore(std::move(attempt));
+      }
+      return true;
+    }
+    case SectionKind::Tenants: {
+      TenantsImage image;
+      if (!read_image(reader, image)) return false;
+      QueueState* queue = queue_by_number(image.queue);
+      if (queue == nullptr || queue->deleted || queue->settings.fifo) return false;
+      const auto ended = [this](const TimeImage& time) {
+        return queue::ProcessingTime::Ended{unix_ms(now_) / queue::ProcessingTime::kSpanMs, time.before, time.here};
+      };
+      // Not below zero either, but a state that damage has made may say so.
+      const auto is_plausible = [](const TimeImage& time) {
+        return std::min(time.before, time.here) >= -kProcessingMax && std::max(time.before, time.here) <= kProcessingMax;
+      };
+      if (!is_plausible(image.all)) return false;
+      loading.with_tenants.insert(image.queue);
+      queue->messages.restore_time(ended(image.all));
+      for (const auto& [name, until] : image.noisy) {
+        if (!queue->messages.has_group(name)) return false;
+        queue->messages.restore_noisy(name, until);
+      }
+      for (const auto& [name, time] : image.times) {
+        if (!queue->messages.has_group(name) || !is_plausible(time)) return false;
+        queue->messages.restore_time(name, ended(time));
       }
       return true;
     }

@@ -160,7 +160,7 @@ bool EngineCore::take(QueueState& queue, std::int64_t max, seconds visibility, s
     if (entry == nullptr) break;
     if (entry->sent_at + queue.settings.retention_period.value() <= now_) {
       // Older than the retention period, and behind more of its kind than one slice removes.
-      removed_.push_back(queue.messages.apply(queue::Removed{entry->sequence}));
+      removed_.push_back(queue.messages.apply(queue::Removed{entry->sequence, now_}));
       release_expired(queue);
       ++moves;
       continue;
@@ -310,6 +310,11 @@ std::optional<QueueError> EngineCore::decide_delete(QueueState& queue, const Rec
   return std::nullopt;
 }
 
+void EngineCore::note_deleted(QueueState& queue) {
+  note_arrival(queue);  // what the limit of messages in flight, or the group, kept waiting
+  if (queue.messages.noisy_groups() > 0) note_deadline(queue);  // the group may be noisy since, for a time
+}
+
 void EngineCore::run(const Caller& caller, const DeleteMessage& command) {
   QueueState* queue = queue_for(caller, command.queue, "sqs:DeleteMessage");
   if (queue == nullptr) return;
@@ -318,7 +323,7 @@ void EngineCore::run(const Caller& caller, const DeleteMessage& command) {
   if (auto bad = decide_delete(*queue, command.handle, deleted_)) return reply(caller.id, std::move(*bad));
   if (deleted_.sequences.empty()) return reply(caller.id, Done{});
   record(deleted_);
-  note_arrival(*queue);  // what the limit of messages in flight, or the group, kept waiting
+  note_deleted(*queue);
   reply_when_durable(caller.id, Done{});
 }
 
@@ -333,7 +338,7 @@ void EngineCore::run(const Caller& caller, const DeleteMessageBatch& command) {
   for (const ReceiptHandle& handle : command.handles) done.errors.push_back(decide_delete(*queue, handle, deleted_));
   if (deleted_.sequences.empty()) return reply(caller.id, std::move(done));
   record(deleted_);
-  note_arrival(*queue);  // what the limit of messages in flight, or the group, kept waiting
+  note_deleted(*queue);
   reply_when_durable(caller.id, std::move(done));
 }
 

@@ -175,7 +175,7 @@ bool EngineCore::move_slice(QueueState& source) {
       return false;  // groups that are in flight
     }
     if (entry->sent_at + source.settings.retention_period.value() <= now_) {
-      removed_.push_back(source.messages.apply(queue::Removed{entry->sequence}));
+      removed_.push_back(source.messages.apply(queue::Removed{entry->sequence, now_}));
       release_expired(source);
       continue;
     }

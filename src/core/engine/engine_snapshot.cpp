@@ -17,11 +17,13 @@ constexpr std::size_t kArchivedPerSection = 1'024;
 constexpr std::size_t kDuplicatesPerSection = 1'024;
 constexpr std::size_t kAttemptsPerSection = 512;
 constexpr std::size_t kDirectoryPerSection = 64;
+constexpr std::size_t kTenantsPerSection = 1'024;
 // In units of a slice's budget, which is what an entry costs.
 constexpr std::size_t kCostOfSection = 8;
 constexpr std::size_t kBytesPerCost = 128;
 constexpr std::size_t kCostOfDuplicate = 2;
 constexpr std::size_t kCostOfAttempt = 4;
+constexpr std::size_t kCostOfTenant = 2;
 constexpr std::size_t kKeptPerCost = 2;
 constexpr std::size_t kNumbersPassed = 256;
 
@@ -66,12 +68,15 @@ void EngineCore::will_change(QueueState& queue) {
                          tagging(queue.tags), queue.messages.next_sequence().value, queue.deleted, queue.move_tasks};
   saving_->queues.sections.emplace(number, section_of(SectionKind::Queue, image));
   const message::DeduplicationWindow& ids = queue.messages.deduplication();
-  if (queue.messages.size() == 0 && ids.size() == 0) return;
-  queue.messages.begin_saving();
+  if (queue.messages.size() == 0 && ids.size() == 0 && !queue.messages.has_tenants()) return;
+  queue.messages.begin_saving(saving_->now);
   queue.attempts.begin_saving();
-  Saving::Messages messages{&queue.messages, {}, 0, ids.end(), &queue.attempts, {}};
-  queue.messages.for_each_noisy_group([&](std::string_view name) { messages.noisy.emplace_back(name); });
-  std::sort(messages.noisy.begin(), messages.noisy.end());
+  Saving::Messages messages{&queue.messages, 0, ids.end(), &queue.attempts, {}};
+  if (queue.messages.has_tenants()) {
+    const auto ended = queue.messages.processing_time().ended(unix_ms(saving_->now));
+    messages.time = TimeImage{ended.before, ended.here};
+    queue.messages.for_each_noisy_group([&](std::string_view name, Timestamp quiet_at) { messages.noisy.emplace_back(name, quiet_at); });
+  }
   saving_->messages.emplace(number, std::move(messages));
 }
 
@@ -277,16 +282,11 @@ std::size_t EngineCore::save_numbered(Saving::Numbered& things, const std::funct
 
 std::size_t EngineCore::save_messages(std::size_t budget, const Write& write) {
   auto& [number, messages] = *saving_->messages.begin();
-  if (!messages.noisy.empty()) {
-    const std::string section = section_of(SectionKind::Noisy, NoisyImage{number, std::move(messages.noisy)});
-    messages.noisy.clear();
-    write(section);
-    return cost_of(section);
-  }
   if (messages.next_duplicate < messages.duplicates_end)
     return save_duplicates({number, 0, {}}, messages.queue->deduplication(), messages.next_duplicate, messages.duplicates_end, budget,
                            saving_->now, write);
   if (messages.attempts->is_saving()) return save_attempts(number, *messages.attempts, budget, write);
+  if (messages.entries_done) return save_tenants(budget, write);
   EntriesWriter& section = saving_->section;
   section.begin(number);
   const std::size_t most = std::clamp<std::size_t>(budget, 1, kEntriesPerSection);
@@ -299,6 +299,26 @@ std::size_t EngineCore::save_messages(std::size_t budget, const Write& write) {
   saving_->entries += section.count();
   if (section.count() > 0) write(section.finish());
   if (more) return cost;
+  messages.entries_done = true;
+  return cost;
+}
+
+std::size_t EngineCore::save_tenants(std::size_t budget, const Write& write) {
+  auto& [number, messages] = *saving_->messages.begin();
+  std::size_t cost = 1;
+  if (messages.time) {
+    TenantsImage image{number, *messages.time, {}, {}};
+    const std::size_t most = std::clamp<std::size_t>(budget / kCostOfTenant, 1, kTenantsPerSection);
+    for (; image.noisy.size() < most && !messages.noisy.empty(); messages.noisy.pop_back())
+      image.noisy.push_back(std::move(messages.noisy.back()));
+    const std::size_t left = most - image.noisy.size();
+    const bool more = messages.queue->save_times(left, [&](std::string_view group, const queue::ProcessingTime::Ended& ended) {
+      image.times.emplace_back(group, TimeImage{ended.before, ended.here});
+    });
+    write(section_of(SectionKind::Tenants, image));
+    cost = kCostOfSection + kCostOfTenant * most;
+    if (more || !messages.noisy.empty()) return cost;
+  }
   messages.queue->end_saving();
   saving_->messages.erase(saving_->messages.begin());
   return cost;

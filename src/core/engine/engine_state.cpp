@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <iterator>
+#include <map>
 
 #include "base/assert.h"
 #include "core/engine/archive.h"
@@ -153,9 +154,19 @@ std::string EngineCore::debug_state() const {
       fmt::format_to(out, "  move task {} to {} rate {} status {} failure {} moved {} of {} started {} pace {} from {}\n", t.id.str(),
                      t.destination ? t.destination->arn().str() : "sources", t.per_second_max, static_cast<int>(t.status),
                      static_cast<int>(t.failure), t.moved, t.to_move, unix_ms(t.started_at), t.paced_moved, unix_ms(t.paced_from));
-    queue->messages.for_each_group([&](std::uint32_t number, std::string_view name) {
-      if (queue->messages.is_noisy(number)) fmt::format_to(out, "  noisy '{}'\n", name);
-    });
+    if (queue->messages.has_tenants()) {
+      const std::int64_t now = unix_ms(now_);
+      const auto time_of = [&](std::string_view name, const queue::ProcessingTime& time) {
+        const auto ended = time.ended(now);
+        if (const std::int64_t all = time.at(now); all != 0 || !ended.empty())
+          fmt::format_to(out, "  processing '{}' {} and {}, {} with what runs\n", name, ended.before, ended.here, all);
+      };
+      std::map<std::string_view, Timestamp> noisy;
+      queue->messages.for_each_noisy_group([&](std::string_view name, Timestamp quiet_at) { noisy.emplace(name, quiet_at); });
+      for (const auto& [name, quiet_at] : noisy) fmt::format_to(out, "  noisy '{}' until {}\n", name, unix_ms(quiet_at));
+      time_of("", queue->messages.processing_time());
+      queue->messages.for_each_group([&](std::uint32_t number, std::string_view name) { time_of(name, queue->messages.processing_time(number)); });
+    }
     queue->messages.for_each({0}, [&](const queue::Entry& e) {
       constexpr std::string_view kStates[] = {"ready", "returned", "leased", "delayed"};
       fmt::format_to(out, "  message {} {} {} rank {} at {} sent {} hidden {} first {} received {} receipt {}-{} epoch {}",

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include "core/engine/player.h"
 #include "core/engine/test_support.h"
 
 namespace fanfare::engine {
@@ -193,6 +194,35 @@ TEST(Engine, ByDefaultAStandardQueueHas120000MessagesInFlightAtMost) {
   EXPECT_EQ(e.received(waiter).size(), 0u) << "a long poll ends empty, without an error";
   e.remove("q", last.front());
   EXPECT_EQ(e.receive("q", 10, 43'200).size(), 1u);
+}
+
+TEST(Engine, ANoisyGroupIsQuietAfterFiveMinutesWithoutAnybodysRequest) {
+  EngineFixture e;
+  e.create_queue("q");
+  const auto send = [&](std::string_view group) {
+    OutgoingMessage message = e.outgoing(group);
+    message.content.group_id = group;
+    e.call<MessageSent>(SendMessage{queue_key("q"), message});
+  };
+  send("quick");
+  for (int i = 0; i < 3; ++i) send("slow");
+  e.receive("q", 1, 1'000);
+  const std::vector<Got> slow = e.receive("q", 1, 1'000);
+  e.pass(40s);
+  for (int i = 0; i < 10; ++i) send("quick");
+  EXPECT_EQ(e.bodies("q", 1, 1'000), "slow");
+  EXPECT_NE(e.engine.debug_state().find("  noisy 'slow' until "), std::string::npos) << "40 s of 80, and another now";
+  EXPECT_EQ(e.bodies("q", 1, 1'000), "quick");
+  EXPECT_EQ(e.engine.next_deadline(), std::optional{e.now + 300s});
+  e.pass(299'999ms);
+  EXPECT_NE(e.engine.debug_state().find("  noisy 'slow' until "), std::string::npos);
+  e.pass(1ms);
+  EXPECT_EQ(e.engine.debug_state().find("  noisy 'slow' until "), std::string::npos);
+  // By a delete, too.
+  e.remove("q", slow[0]);
+  EXPECT_NE(e.engine.debug_state().find("  noisy 'slow' until "), std::string::npos);
+  EXPECT_EQ(e.engine.next_deadline(), std::optional{e.now + 300s});
+  EXPECT_EQ(difference(e.replayed(1).engine.debug_state(), e.engine.debug_state()), "");
 }
 
 TEST(Engine, ByDefaultAFifoQueueAtTheLimitGivesNothingMore) {

@@ -17,6 +17,7 @@
 
 #include "core/engine/attempts.h"
 #include "core/engine/entries_section.h"
+#include "core/engine/snapshot_sections.h"
 #include "core/engine/topic_archive.h"
 #include "core/message/deduplication.h"
 #include "core/queue/queue.h"
@@ -48,11 +49,13 @@ struct Saving {
   };
   struct Messages {
     queue::Queue* queue;  ///< in its QueueState, or among the garbage by now
-    std::vector<std::string> noisy;
     std::uint64_t next_duplicate;
     std::uint64_t duplicates_end;
     Attempts* attempts;  ///< in its QueueState, or below since it was deleted
     Attempts left;
+    bool entries_done = false;
+    std::optional<TimeImage> time;                         ///< nullopt: it has no tenants
+    std::vector<std::pair<std::string, Timestamp>> noisy;  ///< what is written next is at the end
   };
 
   /// What a topic archived.

@@ -2,8 +2,8 @@
 // that name below, as archive.h writes them.
 //
 // Version 3, in this order: Head, queues, topics, subscriptions, each followed by its replay and when it left, directory, duplicates of
-// topics; for each queue with messages or duplicates its noisy groups, duplicates, attempts and entries (entries_section.h); what topics archive
-// (the same file); End with u64 number of entries and archived messages.
+// topics; for each queue with messages or duplicates its duplicates, attempts, entries (entries_section.h) and tenants; what topics
+// archive (the same file); End with u64 number of entries and archived messages. Before there were tenants, a queue's noisy groups stood first.
 // Version 2 had, instead of the packed entries and archives, payloads with a number each, groups with a number each, and entries and
 // archives that named both; End had the u32 number of payloads. It is read, no longer written.
 //
@@ -37,8 +37,8 @@ constexpr std::uint8_t kSnapshotVersionWithNumberedPayloads = 2;
 
 enum class SectionKind : std::uint8_t { Head = 1, Queue = 2, Topic = 3, Subscription = 4, Payloads = 5, Entries = 6, End = 7,
                                         Groups = 8, Duplicates = 9, Directory = 10, Archive = 11, Replay = 12, Left = 13, Noisy = 14,
-                                        PackedEntries = 15, PackedArchive = 16, Attempts = 17 };
-inline SectionKind last_of(SectionKind) { return SectionKind::Attempts; }
+                                        PackedEntries = 15, PackedArchive = 16, Attempts = 17, Tenants = 18 };
+inline SectionKind last_of(SectionKind) { return SectionKind::Tenants; }
 
 struct HeadImage {
   std::uint64_t log_end = 0;
@@ -214,7 +214,7 @@ template <class A>
 void fields(A& a, Arg<A, ReplayImage>& i) {
   a(i.subscription), a(i.replay.status), a(i.replay.running), a(i.replay.start), a(i.replay.end), a(i.replay.next), a(i.replay.live_from);
 }
-/// The noisy groups of a standard queue.
+/// The noisy groups of a standard queue. Read, no longer written: each is quiet five minutes after the head's time.
 struct NoisyImage {
   std::uint32_t queue = 0;
   std::vector<std::string> groups;
@@ -243,6 +243,27 @@ struct AttemptsImage {
 template <class A>
 void fields(A& a, Arg<A, AttemptsImage>& i) {
   a(i.queue), a(i.attempts);
+}
+/// What ended of somebody's recent processing time, in milliseconds: queue::ProcessingTime::Ended, whose span is that of the head's time.
+struct TimeImage {
+  std::int64_t before = 0;
+  std::int64_t here = 0;
+};
+template <class A>
+void fields(A& a, Arg<A, TimeImage>& t) {
+  a(t.before), a(t.here);
+}
+/// A standard queue that had messages with groups, and which of those are noisy until when, and which have taken time. After its entries:
+/// each of the groups has some. A queue without such a section counts what runs, as if its first such message came with the head.
+struct TenantsImage {
+  std::uint32_t queue = 0;
+  TimeImage all;                                          ///< of the queue; the same in each section of it
+  std::vector<std::pair<std::string, Timestamp>> noisy;   ///< some or all, in any order
+  std::vector<std::pair<std::string, TimeImage>> times;   ///< the same
+};
+template <class A>
+void fields(A& a, Arg<A, TenantsImage>& t) {
+  a(t.queue), a(t.all), a(t.noisy), a(t.times);
 }
 
 }  // namespace fanfare::engine

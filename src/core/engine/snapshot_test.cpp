@@ -14,6 +14,7 @@
 
 #include "base/bytes.h"
 #include "core/engine/player.h"
+#include "core/engine/snapshot_sections.h"
 #include "core/message/deduplication.h"
 
 namespace fanfare::engine {
@@ -266,6 +267,125 @@ TEST(Snapshot, ContentsThatAreSharedStaySo) {
   auto copy = load(sections);
   ASSERT_TRUE(copy.has_value());
   EXPECT_EQ(difference(copy->debug_state(), at_begin), "");
+}
+
+/// Sends so many messages of a group to "q".
+void send_of(EngineFixture& e, std::string_view group, int count) {
+  for (int i = 0; i < count; ++i) {
+    OutgoingMessage message = e.outgoing("x");
+    message.content.group_id = group;
+    e.call<MessageSent>(SendMessage{queue_key("q"), message});
+  }
+}
+
+TEST(Snapshot, TenantsAreThoseOfTheBegin) {
+  const EngineOptions options = EngineFixture::with_frame({});
+  for (const bool abandoned_before : {false, true}) {
+    EngineFixture e;
+    e.create_queue("q");
+    for (int i = 0; i < 70; ++i) send_of(e, "tenant-" + std::to_string(i), 3);
+    send_of(e, "loud", 50);
+    std::vector<Got> held;
+    for (int i = 0; i < 24; ++i)
+      for (Got& got : e.receive("q", 10, 1'000)) held.push_back(std::move(got));
+    e.pass(std::chrono::minutes{4});
+    for (std::size_t i = 0; i < 100; ++i) e.remove("q", held[i]);  // 33 have left, and of one more a message
+    send_of(e, "", 20);
+    send_of(e, "loud", 1);
+    e.pass(std::chrono::minutes{2});
+    e.input(DeadlineCame{});
+    const std::string at_begin = e.engine.debug_state();
+    EXPECT_NE(at_begin.find("noisy 'loud'"), std::string::npos);
+    EXPECT_NE(at_begin.find("processing 'tenant-50' "), std::string::npos);
+    const auto log_begin = e.log.size();
+    Sections sections;
+    const auto write = [&](std::string_view section) { sections.emplace_back(section); };
+    if (abandoned_before) {
+      e.engine.begin_snapshot();
+      for (int i = 0; i < 20; ++i) e.engine.snapshot_slice(10, write);
+      e.engine.abandon_snapshot();
+      while (e.engine.snapshot_slice(1, write)) {}
+      sections.clear();
+    }
+    e.engine.begin_snapshot();
+    std::size_t next = 100;
+    int slices = 0;
+    while (e.engine.snapshot_slice(10, write)) {
+      if (++slices % 3 == 0 && next < held.size()) e.remove("q", held[next++]);
+      if (slices % 5 == 0) send_of(e, "tenant-" + std::to_string(slices), 1);
+      if (slices % 7 == 0) e.receive("q", 1, 10);
+      e.pass(seconds{1});
+    }
+    EXPECT_GT(slices, 40);
+    for (const std::string& section : sections) EXPECT_LT(section.size(), 1'000u);
+    auto copy = load(sections, options);
+    ASSERT_TRUE(copy.has_value());
+    EXPECT_EQ(difference(copy->debug_state(), at_begin), "");
+    for (std::size_t i = log_begin; i < e.log.size(); ++i) ASSERT_TRUE(copy->replay(e.log[i].second, e.log[i].first).has_value());
+    copy->start(e.engine.log_end(), e.now);
+    e.input(DeadlineCame{});
+    EXPECT_EQ(difference(copy->debug_state(), e.engine.debug_state()), "");
+  }
+}
+
+TEST(Snapshot, TheProcessingTimeOfAnEmptyQueueIsKept) {
+  EngineFixture e;
+  e.create_queue("q");
+  send_of(e, "a", 1);
+  const std::vector<Got> got = e.receive("q", 1, 100);
+  e.pass(seconds{20});
+  e.remove("q", got[0]);
+  EXPECT_NE(e.engine.debug_state().find("processing '' 0 and 20000, 20000 with what runs"), std::string::npos) << e.engine.debug_state();
+  const Engine copy = loaded(e.engine, EngineFixture::with_frame({}));
+  EXPECT_EQ(difference(copy.debug_state(), e.engine.debug_state()), "");
+}
+
+TEST(Snapshot, OfBeforeNoiseHadAnEndIsQuietFiveMinutesLater) {
+  EngineFixture e;
+  e.create_queue("q");
+  send_of(e, "loud", 50);
+  for (int i = 0; i < 4; ++i) e.receive("q", 10, 1'000);
+  e.pass(seconds{100});
+  e.input(DeadlineCame{});
+  Sections sections;
+  e.engine.snapshot([&](std::string_view section) {
+    if (static_cast<SectionKind>(section[1]) != SectionKind::Tenants) sections.emplace_back(section);
+  });
+  std::string noisy;
+  Writer writer(noisy);
+  writer(kSnapshotVersion), writer(SectionKind::Noisy), writer(NoisyImage{1, {"loud"}});
+  sections.insert(sections.end() - 1, noisy);
+  auto copy = load(sections, EngineFixture::with_frame({}));
+  ASSERT_TRUE(copy.has_value());
+  const std::string state = copy->debug_state();
+  EXPECT_NE(state.find("noisy 'loud' until " + std::to_string(unix_ms(e.now) + 300'000) + "\n"), std::string::npos) << state;
+  EXPECT_NE(state.find(", 4000000 with what runs\n"), std::string::npos) << "what runs is counted from its begin: " << state;
+}
+
+TEST(Snapshot, WhatATenantsSectionCannotMeanIsRefused) {
+  EngineFixture e;
+  e.create_queue("q");
+  queue::AttributeChanges fifo;
+  fifo.fifo = true;
+  e.create_queue("f.fifo", fifo);
+  send_of(e, "a", 1);
+  Sections sections;
+  e.engine.snapshot([&](std::string_view section) { sections.emplace_back(section); });
+  const auto loads = [&](const TenantsImage& image) {
+    Sections with = sections;
+    std::string section;
+    Writer writer(section);
+    writer(kSnapshotVersion), writer(SectionKind::Tenants), writer(image);
+    with.insert(with.end() - 1, section);
+    return load(with).has_value();
+  };
+  EXPECT_TRUE(loads({1, {}, {{"a", e.now}}, {{"a", {1, 2}}}}));
+  EXPECT_FALSE(loads({1, {}, {{"b", e.now}}, {}})) << "a group without messages";
+  EXPECT_FALSE(loads({1, {}, {}, {{"b", {1, 2}}}}));
+  EXPECT_FALSE(loads({1, {}, {}, {{"a", {1, std::int64_t{1} << 50}}}}));
+  EXPECT_FALSE(loads({1, {-(std::int64_t{1} << 50), 0}, {}, {}}));
+  EXPECT_FALSE(loads({2, {}, {}, {}})) << "a FIFO queue";
+  EXPECT_FALSE(loads({3, {}, {}, {}})) << "no queue";
 }
 
 TEST(Snapshot, WhatOnlyGarbageStillNamedIsForgotten) {

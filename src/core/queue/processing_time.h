@@ -21,6 +21,7 @@ class ProcessingTime {
     std::int64_t span = 0;    ///< number of the five minutes since 1970
     std::int64_t before = 0;  ///< in the five minutes before those, all that had begun by then, up to their end
     std::int64_t here = 0;    ///< in these five minutes, without what runs
+    [[nodiscard]] bool empty() const { return before == 0 && here == 0; }
     friend bool operator==(const Ended&, const Ended&) = default;
   };
 
@@ -55,9 +56,15 @@ class ProcessingTime {
   }
   /// As a snapshot tells it, before the deliveries that run.
   void restore(const Ended& ended) { ended_ = ended; }
-  void restore_running(std::int64_t begun) {
+  void restore_running(std::int64_t begun, std::int64_t now) {
+    roll(now);
     ++running_;
     begun_ += std::max<std::int64_t>(begun - from(), 0);
+  }
+  /// A delivery that runs began earlier, and nothing has counted it yet.
+  void begin_earlier(std::int64_t begun, std::int64_t now) {
+    restore_running(begun, now);
+    if (begun < from()) ended_.before += from() - std::max(begun, from() - kSpanMs);
   }
 
  private:

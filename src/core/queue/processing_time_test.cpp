@@ -58,6 +58,18 @@ TEST(ProcessingTime, AGroupIsNoisyFromHalfAMinuteAndMoreThanATenthBesideOthers) 
   EXPECT_FALSE(takes_too_long(90'000, 90'000)) << "nobody else is there";
 }
 
+TEST(ProcessingTime, WhatRanBeforeAnybodyCountedIsAddedAsFarAsItIsRecent) {
+  const std::int64_t now = kStart + 2 * ProcessingTime::kSpanMs + 1'000;
+  ProcessingTime time;
+  time.begin_earlier(kStart, now);
+  EXPECT_EQ(time.at(now), ProcessingTime::kSpanMs + 1'000);
+  time.begin_earlier(now - 2'000, now);
+  time.begin_earlier(now - 500, now);
+  EXPECT_EQ(time.at(now), ProcessingTime::kSpanMs + 3'500);
+  time.end(kStart, now - 1'001, now);
+  EXPECT_EQ(time.at(now), ProcessingTime::kSpanMs - 1 + 2'500);
+}
+
 RC_GTEST_PROP(ProcessingTime, IsThatOfANaiveModelHoweverOftenItIsAskedOrRestored, ()) {
   ProcessingTime time;
   Naive naive;
@@ -81,7 +93,7 @@ RC_GTEST_PROP(ProcessingTime, IsThatOfANaiveModelHoweverOftenItIsAskedOrRestored
     } else {
       ProcessingTime again;
       again.restore(time.ended(now));
-      for (const std::size_t one : running) again.restore_running(naive.deliveries[one].begun);
+      for (const std::size_t one : running) again.restore_running(naive.deliveries[one].begun, now);
       time = again;
     }
     RC_ASSERT(time.at(now) == naive.at(now));

@@ -71,6 +71,9 @@ std::optional<Timestamp> Queue::next_change(RetentionPeriod retention) const {
     if (delayed_.head != kNone) next = std::min(next, entries_[delayed_.head].sent_at + fifo_delay_);
     if (const auto forgets = deduplication_.next_to_forget()) next = std::min(next, *forgets);
   }
+  if (tenants_ != nullptr) {
+    if (const auto quiet = tenants_->next_quiet()) next = std::min(next, *quiet);
+  }
   if (next == kNever) return std::nullopt;
   return next;
 }
@@ -142,7 +145,13 @@ void Queue::apply(const Arrived& event) {
   entry.receipt = event.receipt;
   entry.undelivered = event.undelivered;
   entry.first_received_ms = event.first_received_ms;
+  const bool had_tenants = tenants_ != nullptr;
   enter_group(slot, event.group);
+  if (tenants_ != nullptr && entry.group != 0) {
+    // What runs already has no group, and takes its time, too.
+    if (!had_tenants) restore_deliveries(event.at, false);
+    tenants_->arrive(entries_, entry.group, event.at);
+  }
   if (groups_ != nullptr && event.deduplication)
     deduplication_.insert(*event.deduplication, {event.id, event.sequence.value, event.at});
   index_.insert(event.sequence, slot);
@@ -152,7 +161,7 @@ void Queue::apply(const Arrived& event) {
     if (delayed_.head != kNone || entry.sent_at + fifo_delay_ > event.at) return append_delayed(slot);
     append_ready(slot);
   } else if (event.visible_at > event.at) {
-    hide(slot, EntryState::Delayed, event.visible_at);
+    hide(slot, EntryState::Delayed, event.visible_at, event.at);
   } else {
     append_ready(slot);
   }
@@ -162,28 +171,37 @@ void Queue::apply(const Leased& event) {
   const std::uint32_t slot = index_.find(event.sequence);
   FANFARE_ASSERT(slot != SequenceIndex::kNone);
   Entry& entry = entries_[slot];
+  if (tenants_ != nullptr) end_delivery(slot, event.at, event.at);
   leave_state(slot);
   ++entry.receipt;
   entry.receive_epoch = event.epoch;
   entry.received_ms = offset_ms(entry.sent_at, event.at);
   if (entry.first_received_ms == 0) entry.first_received_ms = entry.received_ms + 1;
-  hide(slot, EntryState::Leased, event.until);
+  if (tenants_ != nullptr) begin_delivery(slot, event.at);
+  hide(slot, EntryState::Leased, event.until, event.at);
 }
 
 void Queue::apply(const VisibilityChanged& event) {
   const std::uint32_t slot = index_.find(event.sequence);
   FANFARE_ASSERT(slot != SequenceIndex::kNone);
-  leave_state(slot);
-  if (event.until > event.at) return hide(slot, EntryState::Leased, event.until);
   Entry& entry = entries_[slot];
+  const bool stays = event.until > event.at;
+  if (tenants_ != nullptr) {
+    if (!stays) end_delivery(slot, event.at, event.at);
+    else if (entry.state != EntryState::Leased) begin_delivery(slot, event.at);
+  }
+  leave_state(slot);
+  if (stays) return hide(slot, EntryState::Leased, event.until, event.at);
   entry.hidden_until_ms = offset_ms(entry.sent_at, event.at);
   make_visible(slot);
+  if (tenants_ != nullptr) judge(entry.group, event.at);
 }
 
 void Queue::apply(const Undelivered& event) {
   const std::uint32_t slot = index_.find(event.sequence);
   FANFARE_ASSERT(slot != SequenceIndex::kNone);
   Entry& entry = entries_[slot];
+  if (tenants_ != nullptr) end_delivery(slot, event.at, event.at);
   leave_state(slot);
   entry.received_ms = Entry::kGivenBack;
   if (entry.undelivered < entry.receipt && entry.undelivered < 0xffff) ++entry.undelivered;
@@ -191,12 +209,18 @@ void Queue::apply(const Undelivered& event) {
   // Nobody has had it: it is where it was.
   if (groups_ != nullptr) return append_ready(slot);
   make_visible(slot);
+  if (tenants_ != nullptr) judge(entry.group, event.at);
 }
 
 Entry Queue::apply(const Removed& event) {
   const std::uint32_t slot = index_.find(event.sequence);
   FANFARE_ASSERT(slot != SequenceIndex::kNone);
-  return take_out(slot);
+  if (tenants_ == nullptr) return take_out(slot);
+  const bool was_leased = entries_[slot].state == EntryState::Leased;
+  end_delivery(slot, event.at, event.at);
+  const Entry entry = take_out(slot);
+  if (was_leased) judge(entry.group, event.at);
+  return entry;
 }
 
 bool Queue::advance(Timestamp now, RetentionPeriod retention, std::size_t budget, std::vector<Entry>& removed) {
@@ -205,6 +229,7 @@ bool Queue::advance(Timestamp now, RetentionPeriod retention, std::size_t budget
   const auto show_until = [&](std::int64_t ms) {
     for (; left_hidden > 0 && !hidden_.empty() && hidden_.top().key <= ms; --left_hidden) {
       const std::uint32_t slot = hidden_.top().slot;
+      if (tenants_ != nullptr) end_delivery(slot, now, now);
       leave_state(slot);
       make_visible(slot);
     }
@@ -221,6 +246,7 @@ bool Queue::advance(Timestamp now, RetentionPeriod retention, std::size_t budget
     std::uint32_t slot = index_.first();
     if (!early_.empty() && timestamp_from_unix_ms(early_.front().sent_ms) < entries_[slot].sent_at)
       slot = index_.find(early_.front().sequence);
+    if (tenants_ != nullptr) end_delivery(slot, expires, now);
     removed.push_back(take_out(slot));
   }
   const bool more_expired = left == 0;
@@ -232,7 +258,8 @@ bool Queue::advance(Timestamp now, RetentionPeriod retention, std::size_t budget
     leave_state(slot);
     append_ready(slot);
   }
-  return more_expired || more_forgotten || left == 0;
+  const bool more_noisy = tenants_ != nullptr && tenants_->quieten(entries_, now, budget);
+  return more_expired || more_forgotten || more_noisy || left == 0;
 }
 
 std::size_t Queue::drain(std::size_t budget, std::vector<Entry>& removed) {
@@ -264,9 +291,30 @@ void Queue::enter_group(std::uint32_t slot, std::string_view group) {
   }
 }
 
-void Queue::restore_noisy(std::string_view group) {
+void Queue::restore_noisy(std::string_view group, Timestamp quiet_at) {
   const std::uint32_t number = names_.number_of(group);
-  if (number != 0 && tenants_ != nullptr) tenants_->restore_noisy(entries_, number);
+  if (number != 0 && tenants_ != nullptr) tenants_->restore_noisy(entries_, number, quiet_at);
+}
+
+void Queue::restore_time(const ProcessingTime::Ended& ended) {
+  if (tenants_ == nullptr) tenants_ = std::make_unique<Tenants>();
+  tenants_->restore_time(0, ended);
+}
+
+void Queue::restore_time(std::string_view group, const ProcessingTime::Ended& ended) {
+  const std::uint32_t number = names_.number_of(group);
+  if (number != 0 && tenants_ != nullptr) tenants_->restore_time(number, ended);
+}
+
+void Queue::restore_deliveries(Timestamp now, bool counted) {
+  if (tenants_ == nullptr) return;
+  for (std::uint32_t i = 0; i < hidden_.size(); ++i) {
+    const std::uint32_t slot = hidden_.at(i).slot;
+    const Entry& entry = entries_[slot];
+    if (entry.state != EntryState::Leased) continue;
+    if (counted) tenants_->restore_delivery(entry.group, std::min(entry.received_at(), now), now);
+    else begin_delivery(slot, now);
+  }
 }
 
 void Queue::restore(const Entry& entry, std::uint64_t rank, std::string_view group) {
@@ -309,15 +357,29 @@ void Queue::stand_returned(std::uint32_t slot, std::uint64_t rank) {
   update_tenant(entry.group);
 }
 
-void Queue::hide(std::uint32_t slot, EntryState state, Timestamp until) {
+void Queue::hide(std::uint32_t slot, EntryState state, Timestamp until, Timestamp at) {
   count_hidden(slot, state, until);
   const std::uint32_t group = entries_[slot].group;
   if (state != EntryState::Leased || group == 0) return;
   if (groups_ != nullptr) {
     groups_->lock(entries_, slot);
   } else {
-    tenants_->lease(entries_, group, counts_.in_flight);
+    tenants_->lease(entries_, group, counts_.in_flight, at);
   }
+}
+
+void Queue::begin_delivery(std::uint32_t slot, Timestamp at) {
+  const Entry& entry = entries_[slot];
+  if (saving_ != nullptr) keep_time(entry.group);
+  tenants_->begin(entry.group, std::min(entry.received_at(), at), at);
+}
+
+void Queue::end_delivery(std::uint32_t slot, Timestamp at, Timestamp now) {
+  const Entry& entry = entries_[slot];
+  if (entry.state != EntryState::Leased) return;
+  if (saving_ != nullptr) keep_time(entry.group);
+  const Timestamp begun = std::min(entry.received_at(), now);
+  tenants_->end(entry.group, begun, std::max(begun, std::min(at, entry.hidden_until())), now);
 }
 
 void Queue::count_hidden(std::uint32_t slot, EntryState state, Timestamp until) {
@@ -343,16 +405,20 @@ void Queue::append_delayed(std::uint32_t slot) {
   delayed_.append(entries_, slot);
 }
 
-void Queue::begin_saving() {
+void Queue::begin_saving(Timestamp now) {
   saving_ = std::make_unique<Saving>();
   saving_->below = next_;
+  saving_->now = unix_ms(now);
+  if (tenants_ != nullptr) saving_->times_end = tenants_->times_end();
 }
 
 bool Queue::abandon_saving(std::size_t budget) {
   if (saving_ == nullptr) return false;
   saving_->below = {0};
+  saving_->times_end = 0;
   for (; budget > 0 && !saving_->kept.empty(); --budget) saving_->kept.erase(saving_->kept.begin());
-  if (!saving_->kept.empty()) return true;
+  for (; budget > 0 && !saving_->kept_times.empty(); --budget) saving_->kept_times.erase(saving_->kept_times.begin());
+  if (!saving_->kept.empty() || !saving_->kept_times.empty()) return true;
   saving_.reset();
   return false;
 }
@@ -364,6 +430,14 @@ void Queue::keep(std::uint32_t slot) {
   const auto place = saving_->kept.lower_bound(entry.sequence.value);
   if (place != saving_->kept.end() && place->first == entry.sequence.value) return;
   saving_->kept.emplace_hint(place, entry.sequence.value, Saving::Kept{entry, rank_of(entry), std::string{group_of(entry)}});
+}
+
+// All that changes or forgets a group's time begins with this.
+void Queue::keep_time(std::uint32_t group) {
+  if (group < saving_->next_time || group >= saving_->times_end) return;
+  const auto place = saving_->kept_times.lower_bound(group);
+  if (place != saving_->kept_times.end() && place->first == group) return;
+  saving_->kept_times.emplace_hint(place, group, Saving::KeptTime{std::string{names_.name_of(group)}, tenants_->time(group).ended(saving_->now)});
 }
 
 // Takes the slot out of the list or heap and the count of its state.
@@ -399,7 +473,13 @@ Entry Queue::take_out(std::uint32_t slot) {
   const Entry entry = entries_[slot];
   index_.erase(entry.sequence);
   entries_.free(slot);
-  if (entry.group != 0 && names_.leave(entry.group) && groups_ != nullptr) groups_->leave(entry.group);
+  if (entry.group != 0) {
+    if (saving_ != nullptr && tenants_ != nullptr) keep_time(entry.group);
+    if (names_.leave(entry.group)) {
+      if (groups_ != nullptr) groups_->leave(entry.group);
+      else tenants_->forget(entry.group);
+    }
+  }
   if (!early_.empty()) drop_stale_early();
   if (entry.sent_at <= earliest_) earliest_is_known_ = false;
   return entry;

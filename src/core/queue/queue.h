@@ -75,10 +75,12 @@ struct VisibilityChanged {
 /// A message's last delivery did not reach the caller: visible at once, the delivery is not counted. Its lease may be over.
 struct Undelivered {
   SequenceNumber sequence;
+  Timestamp at{};
 };
 /// A message leaves: deleted, or moved to another queue.
 struct Removed {
   SequenceNumber sequence;
+  Timestamp at{};
 };
 
 struct Counts {
@@ -187,19 +189,29 @@ class Queue {
   }
   /// The delay of all messages of a FIFO queue, those that are delayed now included. [SQS delay queues]
   void set_delay(DeliveryDelay delay) { fifo_delay_ = delay.value(); }
-  /// Calls visit(name) for each noisy group, in no particular order.
+  /// Calls visit(name, when it is quiet unless something is sent) for each noisy group, in no particular order.
   template <class Visit>
   void for_each_noisy_group(Visit&& visit) const {
-    if (tenants_ != nullptr) tenants_->for_each_noisy([&](std::uint32_t group) { visit(names_.name_of(group)); });
+    if (tenants_ != nullptr)
+      tenants_->for_each_noisy([&](std::uint32_t group, Timestamp quiet_at) { visit(names_.name_of(group), quiet_at); });
   }
+  /// Whether it is a standard queue that had a message with a group: from then on processing time is counted.
+  [[nodiscard]] bool has_tenants() const { return tenants_ != nullptr; }
+  /// Of the whole queue, and of a group; with has_tenants() only.
+  [[nodiscard]] const ProcessingTime& processing_time() const { return tenants_->time(); }
+  [[nodiscard]] ProcessingTime processing_time(std::uint32_t group) const { return tenants_->time(group); }
 
-  /// From now on save() gives the entries as they are now, until end_saving(). O(1).
-  void begin_saving();
+  /// From now on save() and save_times() give what is now, until end_saving(). O(1).
+  void begin_saving(Timestamp now);
   /// Calls visit(entry, rank, group) for up to `budget` of them, in the order of the sequence numbers, from where the call before
   /// stopped; rank and group are for restore(). Returns whether there may be more. Before that, prepare(entry) for some entries at once,
   /// so that what visit() looks at of each can be on its way into the processor's cache.
   template <class Prepare, class Visit>
   bool save(std::size_t budget, Prepare&& prepare, Visit&& visit);
+  /// Calls visit(name, what ended) for each group with recent processing time, looking at up to `budget` of them, from where the
+  /// call before stopped. Returns whether there may be more.
+  template <class Visit>
+  bool save_times(std::size_t budget, Visit&& visit);
   void end_saving() { saving_.reset(); }
   /// Instead, before save() has given out everything: nothing is kept any more, and up to `budget` entries that were kept are forgotten.
   /// Returns whether there are more, for another call.
@@ -209,8 +221,14 @@ class Queue {
   /// Puts an entry from a snapshot back; in the order of the sequence numbers. `rank` and `group` as rank_of and group_of
   /// gave them.
   void restore(const Entry& entry, std::uint64_t rank, std::string_view group);
-  /// After its entries.
-  void restore_noisy(std::string_view group);
+  /// After its entries; the group has some.
+  [[nodiscard]] bool has_group(std::string_view group) const { return names_.number_of(group) != 0; }
+  void restore_noisy(std::string_view group, Timestamp quiet_at);
+  /// What ended: of the queue, which had messages with groups, and of a group.
+  void restore_time(const ProcessingTime::Ended& ended);
+  void restore_time(std::string_view group, const ProcessingTime::Ended& ended);
+  /// After all of that: counts the deliveries that run. `counted`: restore_time() was told of what they took before now's five minutes.
+  void restore_deliveries(Timestamp now, bool counted);
   void restore_duplicate(const message::DeduplicationWindow::Key& key, const message::DeduplicationWindow::Accepted& accepted) {
     deduplication_.insert(key, accepted);
   }
@@ -226,11 +244,28 @@ class Queue {
     SequenceNumber from{0};
     SequenceNumber below;  // what arrives later is no part of it
     std::map<std::uint64_t, Kept> kept;
+    // Of the groups' processing time the same, by number.
+    struct KeptTime {
+      std::string group;
+      ProcessingTime::Ended ended;
+    };
+    std::int64_t now = 0;
+    std::uint32_t next_time = 1;
+    std::uint32_t times_end = 0;
+    std::map<std::uint32_t, KeptTime> kept_times;
   };
   void keep(std::uint32_t slot);
+  void keep_time(std::uint32_t group);
   void make_visible(std::uint32_t slot);
   void stand_returned(std::uint32_t slot, std::uint64_t rank);
-  void hide(std::uint32_t slot, EntryState state, Timestamp until);
+  void hide(std::uint32_t slot, EntryState state, Timestamp until, Timestamp at);
+  /// With tenants only: a delivery begins with `at`, or had begun and was not counted.
+  void begin_delivery(std::uint32_t slot, Timestamp at);
+  /// Nothing if the entry is not Leased, else its delivery ends at `at`, or ended with the lease before that.
+  void end_delivery(std::uint32_t slot, Timestamp at, Timestamp now);
+  void judge(std::uint32_t group, Timestamp at) {
+    if (group != 0) tenants_->judge(entries_, group, at);
+  }
   void count_hidden(std::uint32_t slot, EntryState state, Timestamp until);
   void leave_state(std::uint32_t slot);
   void append_ready(std::uint32_t slot);
@@ -322,6 +357,19 @@ bool Queue::save(std::size_t budget, Prepare&& prepare, Visit&& visit) {
   });
   while (budget > 0 && !saving.kept.empty()) give_kept();
   return budget == 0;
+}
+
+template <class Visit>
+bool Queue::save_times(std::size_t budget, Visit&& visit) {
+  if (saving_ == nullptr) return false;
+  Saving& saving = *saving_;
+  for (; budget > 0 && saving.next_time < saving.times_end; --budget, ++saving.next_time) {
+    const auto kept = saving.kept_times.find(saving.next_time);
+    const auto ended = kept != saving.kept_times.end() ? kept->second.ended : tenants_->time(saving.next_time).ended(saving.now);
+    if (!ended.empty()) visit(kept != saving.kept_times.end() ? std::string_view{kept->second.group} : names_.name_of(saving.next_time), ended);
+    if (kept != saving.kept_times.end()) saving.kept_times.erase(kept);
+  }
+  return saving.next_time < saving.times_end;
 }
 
 }  // namespace fanfare::queue

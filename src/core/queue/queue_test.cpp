@@ -337,7 +337,7 @@ TEST(Queue, IsSavedAsItWasWhateverHappensBetweenTheSlices) {
   QueueFixture q;
   for (int i = 0; i < 6; ++i) q.send(at(0s));
   q.receive(at(0s), 10s);
-  q.queue.begin_saving();
+  q.queue.begin_saving(kStart);
   std::vector<std::pair<std::uint64_t, EntryState>> saved;
   const auto visit = [&](const Entry& entry, std::uint64_t, std::string_view) { saved.emplace_back(entry.sequence.value, entry.state); };
   EXPECT_TRUE(q.queue.save(2, kNoPreparation, visit));
@@ -365,7 +365,7 @@ TEST(Queue, IsSavedWholeAcrossGapsInSlicesOfAnySize) {
       if (n % 3 == 0 || (n >= 100 && n < 200) || n > 450) q.queue.apply(Removed{{n}});
       else here.push_back(n);
     }
-    q.queue.begin_saving();
+    q.queue.begin_saving(kStart);
     std::vector<std::uint64_t> saved;
     std::set<std::uint64_t> prepared;
     const auto prepare = [&](const Entry& entry) { prepared.insert(entry.sequence.value); };
@@ -381,7 +381,7 @@ TEST(Queue, IsSavedWholeAcrossGapsInSlicesOfAnySize) {
 TEST(Queue, AnAbandonedSavingForgetsWhatItKeptInSlices) {
   QueueFixture q;
   for (int i = 0; i < 5; ++i) q.send(at(0s));
-  q.queue.begin_saving();
+  q.queue.begin_saving(kStart);
   for (int i = 0; i < 3; ++i) q.receive(at(1s));  // three are kept
   EXPECT_TRUE(q.queue.abandon_saving(2));
   q.receive(at(1s));  // is not kept any more
