@@ -394,24 +394,28 @@ TEST(FairQueue, WhatASavingTellsOfTimesIsTheStateOfItsBegin) {
   for (int i = 0; i < 6; ++i) q.receive(600s);
   q.pass(10s);
   for (std::uint64_t sequence : {1, 3, 5, 6}) q.queue.apply(Removed{{sequence}, q.now});
-  // a and b took 10 s and have 20 s that run; c has left; d was never received.
+  for (std::uint64_t sequence : {7, 8}) q.queue.apply(Removed{{sequence}, q.now});
+  q.send("e");
+  EXPECT_EQ(q.receive(4s), "e");
+  q.pass(10s);
+  // Each of a and b took 10 s, and one of its messages is in flight; c has left, d was never received; e took 4 s, and nothing of it is in flight.
   q.queue.begin_saving(q.now);
   std::map<std::string, ProcessingTime::Ended> told;
   const auto save = [&](std::size_t budget) {
     return q.queue.save_times(budget, [&](std::string_view group, const ProcessingTime::Ended& ended) { told.emplace(group, ended); });
   };
   q.pass(600s);  // a's and b's leases end, the five minutes are others
-  q.queue.apply(Removed{{2}, q.now});
-  q.queue.apply(Removed{{4}, q.now});
+  for (std::uint64_t sequence : {2, 4, 9}) q.queue.apply(Removed{{sequence}, q.now});
   for (const std::string_view group : {"x", "y", "z"}) {
     q.send(group);
     for (int i = 0; i < 2; ++i) q.receive(600s);
   }
   q.pass(5s);
-  for (std::uint64_t sequence = 7; sequence <= 10; ++sequence) q.queue.apply(Removed{{sequence}, q.now});
+  for (std::uint64_t sequence = 10; sequence <= 12; ++sequence) q.queue.apply(Removed{{sequence}, q.now});
   while (save(1)) {
   }
-  EXPECT_EQ(told.size(), 2u);
+  EXPECT_EQ(told.size(), 3u);
+  EXPECT_EQ(told["e"].before + told["e"].here, 4'000);
   EXPECT_EQ(told["a"].before + told["a"].here, 10'000);
   EXPECT_EQ(told["b"].before + told["b"].here, 10'000);
   q.queue.end_saving();
