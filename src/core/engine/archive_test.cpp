@@ -256,6 +256,46 @@ TEST(Archive, EndingTheArchiveFailsItsReplaysAndLosesNothingNew) {
   EXPECT_EQ(e.status(again), ReplayStatus::Failed);
 }
 
+TEST(Archive, WhatAReplayStillOwesComesAlsoWhenOneWithAnEndTakesItsPlace) {
+  EngineOptions options;
+  options.resident_bytes_max = 0;
+  Archives e(7, options);
+  e.say("a1");
+  e.drained("live.fifo");
+  const Subscribed again = e.replay("again.fifo", kStart);
+  e.say("b1");
+  e.set_archive(0);
+  e.pass(1s);
+  e.set_archive(7);  // the archive begins anew, and b1 is owed
+  e.pass(1s);
+  e.set_policy(again, e.policy(e.now, e.now + 1h));
+  e.drained("live.fifo");
+  e.deadline();
+  e.feed();
+  e.deadline();
+  EXPECT_EQ(e.drained("again.fifo"), "b1");
+  EXPECT_EQ(e.engine.needed_bytes(), 0u) << "nobody holds what is dead any more";
+}
+
+TEST(Archive, WhatNobodyHoldsAnyMoreIsFreedAtOnce) {
+  EngineOptions options;
+  options.resident_bytes_max = 0;
+  Archives e(7, options);
+  e.say("a1");
+  const Subscribed again = e.replay("again.fifo", kStart);
+  e.say("b1");
+  e.drained("live.fifo");
+  e.set_archive(0);
+  e.deadline();
+  EXPECT_GT(e.engine.needed_bytes(), 0u) << "b1 is owed";
+  e.set_policy(again, "");
+  e.deadline();
+  EXPECT_GT(e.engine.needed_bytes(), 0u) << "also without the policy: it is new";
+  e.call<Done>(Unsubscribe{{topic_key("t.fifo"), again.uuid}});
+  e.deadline();
+  EXPECT_EQ(e.engine.needed_bytes(), 0u);
+}
+
 TEST(Archive, TakingThePolicyAwayStopsAReplayAndLosesNothingNew) {
   Archives e;
   for (int i = 0; i < 300; ++i) e.say("a" + std::to_string(i));

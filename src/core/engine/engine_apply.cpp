@@ -425,7 +425,6 @@ void EngineCore::apply(const SubscriptionDeletedEvent& event) {
   TopicState& topic = changing_topic(subscription.topic.number);
   take_out_of_index(subscription);
   forget_replay(subscription);
-  note_archive(topic);
   if (is_outbound(subscription.protocol)) ++outbound_generation_;
   forget_pending(subscription);
   std::erase(topic.subscriptions, &subscription);

@@ -196,6 +196,7 @@ void EngineCore::forget_replay(SubscriptionState& subscription) {
   TopicState& topic = *topics_[subscription.topic.number];
   std::erase(topic.archive.replaying, &subscription);
   subscription.replay.reset();
+  note_archive(topic);
 }
 
 // Part of applying an event: what is old is not replayed any more. What is new is still owed, if there was no end.
@@ -206,6 +207,7 @@ void EngineCore::stop_replay(SubscriptionState& subscription, Status status) {
   if (replay.running && replay.goes_on()) {
     if (replay.status != Status::Stopped) replay.status = status;
     replay.next = std::max(replay.next, replay.live_from);
+    note_archive(*topics_[subscription.topic.number]);
     return;
   }
   if (stopped) {
@@ -247,7 +249,7 @@ void EngineCore::note_replay(SubscriptionState& subscription, std::optional<Time
   if (!at) {
     if (replay.at && !replay.wanted.empty()) return;
     const TopicArchive& archive = topics_[subscription.topic.number]->archive;
-    const bool waits = replay.end && *replay.end >= now_ && archive.from_sequence(replay.next) == archive.messages.end();
+    const bool waits = replay.end && *replay.end >= now_ && archive.next_of(replay, now_) == archive.messages.end();
     at = waits ? *replay.end + kMoment : now_;
   }
   if (replay.at == at || (replay.at && *replay.at <= now_ && *at <= now_)) return;
@@ -319,7 +321,7 @@ void EngineCore::replay_slice(SubscriptionState& subscription, std::span<const C
   replayed_.subscription = subscription.id.number;
   replayed_.next = replay.next;
   replayed_.deliveries.clear();
-  auto place = std::max(archive.from_sequence(replay.next), archive.first_living(now_));
+  auto place = archive.next_of(replay, now_);
   std::uint64_t bytes = 0;
   bool done = false;
   while (true) {
@@ -419,7 +421,8 @@ void EngineCore::apply(const ReplayedEvent& event) {
   SubscriptionState& subscription = *subscription_by_number(event.subscription);
   will_change_replay(subscription);
   Replay& replay = *subscription.replay;
-  const TopicArchive& archive = topics_[subscription.topic.number]->archive;
+  TopicState& topic = *topics_[subscription.topic.number];
+  const TopicArchive& archive = topic.archive;
   if (replay.status == Status::Pending) replay.status = Status::InProgress;
   for (const ReplayedEvent::Delivery& delivery : event.deliveries) {
     const auto place = archive.from_sequence(delivery.publication);
@@ -447,6 +450,7 @@ void EngineCore::apply(const ReplayedEvent& event) {
     note_deadline(queue);
   }
   replay.next = event.next;
+  note_archive(topic);
 }
 
 // ---- Contents of the archive --------------------------------------------------------------------------------------------

@@ -42,7 +42,7 @@ struct Replay {
   [[nodiscard]] bool is_closed() const { return !running && end.has_value(); }
   /// Whether messages from this one on must not leave the archive; the largest number: none.
   [[nodiscard]] std::uint64_t holds_from() const {
-    return running && goes_on() ? std::max(next, live_from) : ~std::uint64_t{0};
+    return running ? std::max(next, live_from) : ~std::uint64_t{0};
   }
 
   // Transient.
@@ -76,6 +76,10 @@ struct TopicArchive {
   static Messages::const_iterator from_sequence(const Messages& messages, std::uint64_t sequence) {
     return std::lower_bound(messages.begin(), messages.end(), sequence,
                             [](const ArchivedMessage& message, std::uint64_t wanted) { return message.sequence < wanted; });
+  }
+  /// What the replay gives next; end(): nothing that is here.
+  [[nodiscard]] Messages::const_iterator next_of(const Replay& replay, Timestamp now) const {
+    return std::max(from_sequence(replay.next), first_living(now));
   }
   /// The first that lives.
   [[nodiscard]] Messages::const_iterator first_living(Timestamp now) const {
