@@ -387,7 +387,8 @@ class EngineCore {
   std::size_t save_step(std::size_t budget, const std::function<void(std::string_view)>& write);
   std::size_t save_messages(std::size_t budget, const std::function<void(std::string_view)>& write);
   std::size_t save_attempts(std::uint32_t queue, Attempts& attempts, std::size_t budget, const std::function<void(std::string_view)>& write);
-  std::size_t save_tenants(std::size_t budget, const std::function<void(std::string_view)>& write);
+  std::size_t save_tenants(std::map<std::uint32_t, Saving::Messages>::iterator place, std::size_t budget,
+                           const std::function<void(std::string_view)>& write);
   void forget_kept(std::size_t& budget);
   std::size_t save_archive(std::size_t budget, const std::function<void(std::string_view)>& write);
   void relocate_content(QueueState& queue, const queue::Entry& entry, std::string_view content);

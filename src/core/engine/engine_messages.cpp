@@ -100,8 +100,10 @@ void EngineCore::run(const Caller& caller, const SendMessageBatch& command) {
   if (queue->settings.fifo) {
     for (std::size_t i = 0; i < command.messages.size(); ++i) {
       deduplications_[i] = deduplication_key(*queue, command.messages[i]);
-      queue->messages.prefetch(*deduplications_[i]);
+      queue->messages.prefetch_places(*deduplications_[i], command.messages[i].content.group_id);
     }
+    for (std::size_t i = 0; i < command.messages.size(); ++i)
+      queue->messages.prefetch(*deduplications_[i], command.messages[i].content.group_id);
   }
   BatchSent sent;
   sent.results.reserve(command.messages.size());

@@ -178,9 +178,10 @@ std::string_view EngineCore::snapshot_part() const {
     case Part::Topics: return "topics";
     case Part::Subscriptions: return "subscriptions";
     case Part::Directory: return "directory";
-    case Part::TopicDuplicates: return "topic_duplicates";
     case Part::Messages: return "messages";
     case Part::Archives: return "archives";
+    case Part::TopicDuplicates: return "topic_duplicates";
+    case Part::QueueIds: return "queue_ids";
     case Part::End: return "end";
     case Part::Cleaning: return "cleaning";
   }
@@ -238,23 +239,31 @@ std::size_t EngineCore::save_step(std::size_t budget, const Write& write) {
       if (!image.entries.empty()) write(section_of(SectionKind::Directory, image));
       if (!more) {
         directory_.end_saving();
-        saving.part = Part::TopicDuplicates;
+        saving.part = Part::Messages;
       }
       return 1 + image.entries.size() * kCostOfSection;
     }
+    case Part::Messages: return save_messages(budget, write);
+    case Part::Archives:
+      if (saving.archives.empty()) return go_on(Part::TopicDuplicates);
+      return save_archive(budget, write);
     case Part::TopicDuplicates: {
-      if (saving.windows.empty()) return go_on(Part::Messages);
+      if (saving.windows.empty()) return go_on(Part::QueueIds);
       auto& [number, window] = *saving.windows.begin();
       const std::size_t cost = save_duplicates({0, number, {}}, *window.ids, window.next, window.end, budget, saving.now, write);
       if (window.next >= window.end) saving.windows.erase(saving.windows.begin());
       return cost;
     }
-    case Part::Messages:
-      if (saving.messages.empty()) return go_on(Part::Archives);
-      return save_messages(budget, write);
-    case Part::Archives:
-      if (saving.archives.empty()) return go_on(Part::End);
-      return save_archive(budget, write);
+    case Part::QueueIds: {
+      if (saving.messages.empty()) return go_on(Part::End);
+      auto& [number, messages] = *saving.messages.begin();
+      if (messages.next_duplicate < messages.duplicates_end)
+        return save_duplicates({number, 0, {}}, messages.queue->deduplication(), messages.next_duplicate, messages.duplicates_end, budget,
+                               saving.now, write);
+      if (messages.attempts->is_saving()) return save_attempts(number, *messages.attempts, budget, write);
+      saving.messages.erase(saving.messages.begin());
+      return 1;
+    }
     case Part::End:
       write(section_of(SectionKind::End, saving.entries));
       return go_on(Part::Cleaning);
@@ -281,12 +290,13 @@ std::size_t EngineCore::save_numbered(Saving::Numbered& things, const std::funct
 }
 
 std::size_t EngineCore::save_messages(std::size_t budget, const Write& write) {
-  auto& [number, messages] = *saving_->messages.begin();
-  if (messages.next_duplicate < messages.duplicates_end)
-    return save_duplicates({number, 0, {}}, messages.queue->deduplication(), messages.next_duplicate, messages.duplicates_end, budget,
-                           saving_->now, write);
-  if (messages.attempts->is_saving()) return save_attempts(number, *messages.attempts, budget, write);
-  if (messages.entries_done) return save_tenants(budget, write);
+  const auto place = saving_->messages.lower_bound(saving_->next_messages);
+  if (place == saving_->messages.end()) {
+    saving_->part = Part::Archives;
+    return 1;
+  }
+  auto& [number, messages] = *place;
+  if (messages.entries_done) return save_tenants(place, budget, write);
   EntriesWriter& section = saving_->section;
   section.begin(number);
   const std::size_t most = std::clamp<std::size_t>(budget, 1, kEntriesPerSection);
@@ -303,8 +313,8 @@ std::size_t EngineCore::save_messages(std::size_t budget, const Write& write) {
   return cost;
 }
 
-std::size_t EngineCore::save_tenants(std::size_t budget, const Write& write) {
-  auto& [number, messages] = *saving_->messages.begin();
+std::size_t EngineCore::save_tenants(std::map<std::uint32_t, Saving::Messages>::iterator place, std::size_t budget, const Write& write) {
+  auto& [number, messages] = *place;
   std::size_t cost = 1;
   if (messages.time) {
     TenantsImage image{number, *messages.time, {}, {}};
@@ -320,7 +330,8 @@ std::size_t EngineCore::save_tenants(std::size_t budget, const Write& write) {
     if (more || !messages.noisy.empty()) return cost;
   }
   messages.queue->end_saving();
-  saving_->messages.erase(saving_->messages.begin());
+  saving_->next_messages = number + 1;
+  if (messages.next_duplicate >= messages.duplicates_end && !messages.attempts->is_saving()) saving_->messages.erase(place);
   return cost;
 }
 

@@ -5,7 +5,9 @@
 //         themselves, an archived message by itself.
 // Rule 2: messages of a queue that is purged or deleted meanwhile are not freed before they are written; neither are archives that
 //         become garbage, nor the numbers of payloads that are released (PayloadStore::hold).
-// Rule 3: memory follows what changes between the begin and the writing of each thing, never the size of the state.
+// Rule 3: messages and archives go before deduplication and attempt ids, of which there may be many more: as long as a message was not written, its
+//         receive and its delete pay for keeping it.
+// Rule 4: memory follows what changes between the begin and the writing of each thing, never the size of the state.
 #pragma once
 
 #include <cstdint>
@@ -25,7 +27,7 @@
 namespace fanfare::engine {
 
 struct Saving {
-  enum class Part : std::uint8_t { Head, Queues, Topics, Subscriptions, Directory, TopicDuplicates, Messages, Archives, End, Cleaning };
+  enum class Part : std::uint8_t { Head, Queues, Topics, Subscriptions, Directory, Messages, Archives, TopicDuplicates, QueueIds, End, Cleaning };
 
   /// Things of one kind, by number.
   struct Numbered {
@@ -79,7 +81,8 @@ struct Saving {
   Numbered topics;
   Numbered subscriptions;
   std::map<std::uint32_t, Window> windows;     ///< of topics, by number
-  std::map<std::uint32_t, Messages> messages;  ///< by queue
+  std::map<std::uint32_t, Messages> messages;  ///< by queue; what has been written but for its ids is still here
+  std::uint32_t next_messages = 0;             ///< the queue whose messages are written next, or one before it
   EntriesWriter section;      ///< kept, so that slices need no large piece of memory each
   std::map<std::uint32_t, Archive> archives;  ///< by topic
   std::uint64_t entries = 0;  ///< written, with archived messages

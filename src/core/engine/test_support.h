@@ -165,7 +165,7 @@ class EngineFixture {
       if (!next || *next > now) return;
       input(DeadlineCame{});
     }
-    ADD_FAILURE() << "the deadline does not move on";
+    ADD_FAILURE() << "the deadline does not move on " << unix_ms(now) << " " << unix_ms(*engine.next_deadline()) << "\n" << engine.debug_state();
   }
 
   // ---- Verbs

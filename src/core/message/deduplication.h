@@ -38,7 +38,8 @@ class DeduplicationWindow {
 
   /// The one that was accepted less than five minutes before `now`; null pointer if this id is new.
   [[nodiscard]] const Accepted* find(const Key& key, Timestamp now) const;
-  /// find() or insert() with this key comes soon.
+  /// find() or insert() with this key comes soon; the second waits for what the first began to load.
+  void prefetch_place(const Key& key) const { numbers_.prefetch_place(hash_of(key)); }
   void prefetch(const Key& key) const { numbers_.prefetch(hash_of(key)); }
   /// Known from now on, unless this key is known already. `at` is not before that of earlier calls.
   void insert(const Key& key, const Accepted& accepted);

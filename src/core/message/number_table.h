@@ -44,7 +44,10 @@ class NumberTable {
       if (is_it(one->second)) return one->second;
     return std::nullopt;
   }
-  /// Begins to load what find() and insert() will look at into the processor's cache.
+  /// Begin to load what find() and insert() will look at into the processor's cache: where it is, then, which waits for the first, what it is.
+  void prefetch_place(std::uint32_t hash) const {
+    if (size_ > 0) fanfare::prefetch(&directory_[directory_place(hash)]);
+  }
   void prefetch(std::uint32_t hash) const {
     if (size_ > 0) fanfare::prefetch(&directory_[directory_place(hash)]->slots[home(hash)]);
   }

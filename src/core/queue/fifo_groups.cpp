@@ -34,6 +34,8 @@ void FifoGroups::erase(Slab<Entry>& entries, std::uint32_t slot) {
   (entry.link_a == kNone ? group.head : entries[entry.link_a].link_b) = entry.link_b;
   (entry.link_b == kNone ? group.tail : entries[entry.link_b].link_a) = entry.link_a;
   update(entries, entry.group);
+  // A receive goes on with the group, and of a long backlog the message behind the next one is in no cache.
+  if (group.head != kNone && entries[group.head].link_b != kNone) entries.prefetch(entries[group.head].link_b);
 }
 
 void FifoGroups::lock(Slab<Entry>& entries, std::uint32_t slot) {

@@ -36,6 +36,10 @@ class FifoGroups {
   /// The slot of the next message: of the same group if one may follow `in_hand`, the entry that this receive took last (null
   /// pointer: none); else of the group that Rule 3 says. kNone if there is none.
   [[nodiscard]] std::uint32_t first_ready(const Slab<Entry>& entries, const Entry* in_hand) const;
+  /// A message of the group will arrive soon.
+  void prefetch_tail(const Slab<Entry>& entries, std::uint32_t group) const {
+    if (const std::uint32_t tail = groups_[group].tail; tail != kNone) entries.prefetch(tail);
+  }
   /// Groups with messages in flight. [SQS CloudWatch metrics]
   [[nodiscard]] std::size_t locked() const { return locked_; }
 

@@ -51,6 +51,8 @@ class GroupNames {
   [[nodiscard]] std::string_view name_of(std::uint32_t number) const { return groups_[number].name; }
   /// The number of a group that has messages; 0: there is none of this name.
   [[nodiscard]] std::uint32_t number_of(std::string_view name) const { return find(name, hash_of(name)).value_or(0); }
+  /// Begins to load what enter() and number_of() will look at first.
+  void prefetch(std::string_view name) const { numbers_.prefetch(hash_of(name)); }
   /// Calls visit(number, name) in the order of the names, which it sorts.
   template <class Visit>
   void for_each(Visit&& visit) const {

@@ -149,7 +149,16 @@ class Queue {
                                                                              Timestamp now) const {
     return deduplication_.find(key, now);
   }
-  void prefetch(const message::DeduplicationWindow::Key& key) const { deduplication_.prefetch(key); }
+  /// FIFO queues: a message of this key and group will arrive soon. First the one for all of a batch, then the other, which waits for
+  /// what the first began to load.
+  void prefetch_places(const message::DeduplicationWindow::Key& key, std::string_view group) const {
+    deduplication_.prefetch_place(key);
+    names_.prefetch(group);
+  }
+  void prefetch(const message::DeduplicationWindow::Key& key, std::string_view group) const {
+    deduplication_.prefetch(key);
+    groups_->prefetch_tail(entries_, names_.number_of(group));
+  }
   [[nodiscard]] const message::DeduplicationWindow& deduplication() const { return deduplication_; }
   /// Whether a delete with this handle removes the message. False also for a message that is gone, and for an outdated
   /// handle: one of an earlier delivery than the last. A handle of a delivery that this state does not know, made before
