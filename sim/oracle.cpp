@@ -844,7 +844,10 @@ void Oracle::crashed(LogPosition durable_end, std::int64_t micros, bool disk_in_
     }
   }
   for (Attempt& attempt : attempts_)
-    if (attempt.log_end > durable_end) attempt.sure = false;
+    if (attempt.log_end > durable_end) {
+      attempt.sure = false;
+      attempt.may_be_earlier = true;
+    }
 }
 
 void Oracle::check_end(const Moment& moment) {

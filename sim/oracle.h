@@ -280,6 +280,7 @@ class Oracle {
     int open = 0;                    // of them, without an answer
     Timestamp earliest_lost = Timestamp::max();
     bool partial = false;            // it took more than a disk with errors let it tell
+    bool may_be_earlier = false;     // a crash may have lost what it gave last, and brought back what it gave before that
   };
 
   [[nodiscard]] std::string describe(const Instance& instance) const;

@@ -8,11 +8,13 @@
 // - a crash may lose the record of what was taken, or leased anew, last: then it may be repeated and need not;
 // - of two receives with one id whose answers are not both known, nobody knows which one a third repeats;
 // - what an attempt without an answer took may be what the next one repeats: then its five minutes began earlier;
+// - where a crash lost what an attempt gave last, it may be what it gave before that;
 // - a change of visibility to the very moment at which the lease ended anyway is none.
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <tuple>
+#include <utility>
 
 #include "sim/oracle.h"
 #include "sim/oracle_terms.h"
@@ -80,7 +82,10 @@ void Oracle::answered_change(Call& call, const Answer& answer, const Moment& mom
       continue;
     }
     --delivery->open_changes;
-    if (!last || clock_back_ || delivery->lost || low <= call.handled_at) {  // one or the other
+    if (!last || clock_back_ || delivery->lost || low <= call.handled_at) {
+      // One or the other; what was thought may have been put back by a refusal of the same batch.
+      const Timestamp until = call.handled_at + seconds{call.entries[i].timeout};
+      may_change(*delivery, until, until);
       delivery->change_in_doubt = true;
       continue;
     }
@@ -125,7 +130,10 @@ void Oracle::handled_attempt(Call& call, const Moment& moment) {
     const bool last = delivery == &instance.deliveries.back() && instance.queue == call.queue;
     const bool surely_over = std::max(delivery->until, delivery->before_change.value_or(delivery->until)) <= moment.now;
     const bool surely_changed = !delivery->change_in_doubt && delivery->open_changes == 0 && (delivery->until < attempt.low || delivery->until > attempt.high);
-    if (!last || surely_over || surely_changed || instance.gone != Gone::No) call.may_repeat = false;
+    // Of a later receive the crash may have lost the record, and where the clock ran back this one's lease goes on.
+    const bool surely_passed_on = instance.queue != call.queue || std::any_of(std::next(instance.deliveries.begin(), by_handle_.at(handle).second + 1), instance.deliveries.end(),
+                                                                              [](const Delivery& later) { return !later.lost; });
+    if (surely_passed_on || surely_over || surely_changed || instance.gone != Gone::No) call.may_repeat = false;
     const bool surely_held = last && !delivery->lost && delivery->until > moment.now && surely_there(instance, moment.turn, moment.now);
     const bool surely_same = !delivery->change_in_doubt && delivery->open_changes == 0 && attempt.low == attempt.high && delivery->until == attempt.low;
     if (!surely_held || !surely_same) call.must_repeat = false;
@@ -187,7 +195,7 @@ bool Oracle::is_repeated(Call& call, const Answer& answer, const Moment& moment,
     attempt.sure = whole && !doubt && (attempt.sure || !answer.messages.empty());
     return false;
   }
-  require(Property::AttemptEnds, call.may_repeat || doubt, text);
+  require(Property::AttemptEnds, call.may_repeat || doubt || attempt.may_be_earlier, text);
   note(Property::AttemptRepeated);
   if (attempt.starts < starts_) note(Property::AttemptRepeatedAfterRestart);
   const auto [low, high] = lease_of(call, moment.now, moment.turn);
@@ -200,7 +208,7 @@ bool Oracle::is_repeated(Call& call, const Answer& answer, const Moment& moment,
     }
     in_answer.push_back(by_handle_.at(message.handle).first);
     const auto place = std::find(attempt.given.begin(), attempt.given.end(), message.handle);
-    require(Property::AttemptEnds, place != attempt.given.end() || doubt, text);
+    require(Property::AttemptEnds, place != attempt.given.end() || doubt || attempt.may_be_earlier, text);
     const int index = by_handle_.at(message.handle).first;
     Instance& instance = instances_[static_cast<std::size_t>(index)];
     Delivery* delivery = delivery_of(message.handle);
@@ -221,11 +229,13 @@ bool Oracle::is_repeated(Call& call, const Answer& answer, const Moment& moment,
       if (!instance.moved && !instance.by_task) instance.sent_sequence = message.sequence;
     }
     const auto at = static_cast<std::size_t>(std::find(call.given.begin(), call.given.end(), message.handle) - call.given.begin());
-    if (doubt || at == call.given.size() || delivery->changes != call.changes[at]) {
+    const bool as_before = at < call.given.size();
+    if (doubt || (as_before ? delivery->changes != call.changes[at] : !attempt.may_be_earlier)) {
       may_change(*delivery, low, high);
       continue;
     }
-    delivery->before_change = std::max({call.leases[at].first, call.leases[at].second.value_or(call.leases[at].first), high});
+    const auto [low_before, high_before] = as_before ? call.leases[at] : std::pair{delivery->until, delivery->before_change};
+    delivery->before_change = std::max({low_before, high_before.value_or(low_before), high});
     delivery->until = low;
     delivery->change_log_end = moment.log_end;
     delivery->change_in_doubt = false;
@@ -235,6 +245,11 @@ bool Oracle::is_repeated(Call& call, const Answer& answer, const Moment& moment,
     deliver(call, *message, moment, in_answer);
     attempt.given.push_back(message->handle);
     if (Delivery* delivery = delivery_of(message->handle)) delivery->attempt = call.asked_as;
+  }
+  if (std::exchange(attempt.may_be_earlier, false)) {
+    attempt.given.clear();
+    for (const ReceivedMessage& message : answer.messages) attempt.given.push_back(message.handle);
+    attempt.sure = false;
   }
   attempt.low = doubt ? std::min(attempt.low, low) : low;
   attempt.high = doubt ? std::max(attempt.high, high) : high;
@@ -247,6 +262,7 @@ bool Oracle::is_repeated(Call& call, const Answer& answer, const Moment& moment,
 void Oracle::note_attempt(const Call& call, const Answer& answer, const Moment& moment, bool whole) {
   Attempt& attempt = attempts_[static_cast<std::size_t>(call.asked_as)];
   attempt.partial = !whole;
+  attempt.may_be_earlier = false;
   attempt.given.clear();
   for (const ReceivedMessage& message : answer.messages) {
     attempt.given.push_back(message.handle);
