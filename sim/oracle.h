@@ -134,7 +134,7 @@ class Oracle {
     LogPosition change_log_end{};
     int changes = 0;                  // of visibility, asked for
     int open_changes = 0;             // of them, not told
-    bool change_in_doubt = false;     // a crash may have lost the last
+    bool change_in_doubt = false;     // the last may have been lost by a crash, or not been told
     int attempt = -1;                 // that gave it
   };
   static constexpr int kOfAnotherLife = -2;  // a handle of before a move task

@@ -199,6 +199,10 @@ bool Oracle::is_repeated(Call& call, const Answer& answer, const Moment& moment,
   note(Property::AttemptRepeated);
   if (attempt.starts < starts_) note(Property::AttemptRepeatedAfterRestart);
   const auto [low, high] = lease_of(call, moment.now, moment.turn);
+  // What the disk could not read is leased anew like the others, and not told.
+  if (!whole)
+    for (const std::string& handle : attempt.given)
+      if (Delivery* delivery = delivery_of(handle)) delivery->change_in_doubt = true;
   std::vector<int> in_answer;
   std::vector<const ReceivedMessage*> left_out_before;
   for (const ReceivedMessage& message : answer.messages) {
