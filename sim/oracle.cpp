@@ -375,7 +375,8 @@ void Oracle::accepted_fifo(Call& call, std::size_t i, int index, const EntryAnsw
   if (owner < 0 || owner == index) {
     Instance& instance = instances_[static_cast<std::size_t>(index)];
     instance.never = false;
-    if (!instance.by_task) instance.message_id = answer.message_id;
+    // A task may have given it another since, also to one that was moved to its dead-letter queue after that.
+    if (!instance.by_task && instance.message_id.empty()) instance.message_id = answer.message_id;
     instance.first_id = answer.message_id;
     instance.sent_sequence = answer.sequence;
     if (!instance.moved && !instance.by_task) instance.sequence = answer.sequence;
