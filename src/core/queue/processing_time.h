@@ -16,6 +16,8 @@ namespace fanfare::queue {
 class ProcessingTime {
  public:
   static constexpr std::int64_t kSpanMs = 300'000;
+  static constexpr std::int64_t kShare = 10;                        ///< more than one in this many is too much,
+  static constexpr std::int64_t kNoticedFromMs = kSpanMs / kShare;  ///< from half a minute on
   /// What a snapshot has to keep; the deliveries that run are in the entries.
   struct Ended {
     std::int64_t span = 0;    ///< number of the five minutes since 1970
@@ -87,8 +89,7 @@ class ProcessingTime {
 /// Whether a group whose recent processing time is `own` of the queue's `all` is noisy by that: more than a tenth, beside somebody
 /// else. Half a minute is a tenth of what one consumer has in five: a group that took less holds nobody up, whatever its share.
 [[nodiscard]] constexpr bool takes_too_long(std::int64_t own, std::int64_t all) {
-  constexpr std::int64_t kShare = 10;  // more than one in this many
-  return own >= ProcessingTime::kSpanMs / kShare && own * kShare > all && all > own;
+  return own >= ProcessingTime::kNoticedFromMs && own * ProcessingTime::kShare > all && all > own;
 }
 
 }  // namespace fanfare::queue

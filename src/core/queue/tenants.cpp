@@ -98,7 +98,9 @@ bool Tenants::quieten(const Slab<Entry>& entries, Timestamp now, std::size_t bud
 }
 
 bool Tenants::takes_long(std::uint32_t group, Timestamp at) const {
-  if (group >= times_.size() || !takes_too_long(times_[group].at(unix_ms(at)), all_.at(unix_ms(at)))) return false;
+  if (group >= times_.size()) return false;
+  const std::int64_t own = times_[group].at(unix_ms(at));
+  if (own < ProcessingTime::kNoticedFromMs || !takes_too_long(own, all_.at(unix_ms(at)))) return false;
   FANFARE_MARK(slow_group);
   return true;
 }
