@@ -267,3 +267,40 @@ def an_old_handle_changes_nothing_once_the_message_was_received_again():
     q.receive_one(VisibilityTimeout=10)
     q.change(old, 0)
     equal(q.receive(), [])
+
+
+# --- Tenants of a standard queue [SQS fair queues in detail] --------------------------------------------------------------
+
+
+@alone
+def a_tenant_whose_messages_take_long_lets_the_others_go_first():
+    q = Queue(VisibilityTimeout=1000)
+    q.send("quick", MessageGroupId="quick")
+    for body in ("slow-1", "slow-2"):
+        q.send(body, MessageGroupId="slow")
+    q.send("quick-2", MessageGroupId="quick")
+    quick, slow = q.receive_one(), q.receive_one()
+    equal([quick["Body"], slow["Body"]], ["quick", "slow-1"])
+    advance("2s")
+    q.delete(quick)
+    advance("50s")
+    q.delete(slow)
+    q.send("nobody's")
+    equal([q.receive_one()["Body"] for _ in range(3)], ["quick-2", "nobody's", "slow-2"])
+
+
+@alone
+def five_minutes_without_a_send_make_a_tenant_quiet():
+    q = Queue(VisibilityTimeout=10_000)
+    for batch in range(4):
+        q.send_many(*(f"{batch}-{i}" for i in range(10)), MessageGroupId="loud")
+    for batch in range(3):
+        equal(len(q.receive(10)), 10)
+    q.send("1", MessageGroupId="quiet")
+    equal(q.receive_one()["Body"], "1")
+    advance("299s")
+    q.send("2", MessageGroupId="quiet")
+    equal(q.receive_one()["Body"], "2")
+    q.send("3", MessageGroupId="quiet")
+    advance("2s")
+    equal([q.receive_one()["Body"] for _ in range(2)], ["3-0", "3"])
