@@ -477,6 +477,7 @@ Outcome Service::refuse_broken(const wire::http::Request& head, const RequestInf
   context.operation = route.operation;
   ApiError error = status == 413   ? aws::api_error(CommonError::RequestTooLarge,
                                                     fmt::format("The body has more than the {} bytes that are accepted.", state.options.body_bytes_max))
+                   : status == 503 ? aws::api_error(CommonError::ServiceUnavailable, fmt::format("Try again: {}.", reason))
                    : status == 408 ? aws::api_error(CommonError::RequestTimeout, "The request did not become whole in time.")
                                    : aws::api_error(CommonError::MalformedHttp, fmt::format("This is no valid HTTP request: {}.", reason));
   error.kind.status = static_cast<std::uint16_t>(status);

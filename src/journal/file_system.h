@@ -9,6 +9,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <memory>
 #include <span>
 #include <string>
@@ -81,6 +82,8 @@ class FileSystem {
   virtual Result<Success, FileError> rename(const std::string& from, const std::string& to) = 0;
   virtual Result<Success, FileError> remove(const std::string& name) = 0;
   virtual Result<Success, FileError> sync_directory() = 0;
+  /// What may still be written on its disk; the greatest number where that is not known.
+  [[nodiscard]] virtual std::uint64_t free_bytes() { return std::numeric_limits<std::uint64_t>::max(); }
   /// Names of all files, sorted.
   virtual Result<std::vector<std::string>, FileError> list() = 0;
 };

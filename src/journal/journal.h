@@ -14,6 +14,7 @@
 #include <compare>
 #include <cstdint>
 #include <functional>
+#include <limits>
 #include <memory>
 #include <optional>
 #include <string>
@@ -97,6 +98,7 @@ struct JournalStats {
   /// low and space_is_short, so that what lets it shrink (deletes) still finds room.
   std::uint64_t room_bytes = 0;
   bool space_is_short = false;         ///< the last attempt to make a spare segment found the disk full
+  std::uint64_t disk_free_bytes = std::numeric_limits<std::uint64_t>::max();  ///< of the folder's disk; the greatest number: not known
   bool writable = true;                ///< false from a failed commit until the next one that succeeds; false for ever when fenced
   std::string last_failure;            ///< "fdatasync of 00000000000000000007.segment: Input/output error"; empty if none yet
 };

@@ -136,7 +136,10 @@ Result<std::unique_ptr<Broker>, std::string> Broker::recover(BrokerOptions optio
   std::unique_ptr<Broker> broker{new Broker{options, std::move(journal), std::move(*engine), clock, log}};
   broker->snapshot_position_ = from;
   broker->snapshot_size_ = snapshot_size;
-  const std::uint64_t every = log_between_snapshots(options.snapshot_bytes, snapshot_size);
+  const std::uint64_t every = [&] {
+    const journal::JournalStats stats = broker->journal_->stats();
+    return log_between_snapshots(options.snapshot_bytes, snapshot_size, stats.disk_free_bytes, stats.segment_bytes);
+  }();
   if (!broker->options_.memory && broker->journal_->next_position().value - from.value >= every) {
     // A process that does not live long enough for a snapshot would leave more to recover each time. Now nobody waits yet.
     const std::lock_guard lock{broker->mutex_};
@@ -269,8 +272,9 @@ void Broker::set_storage_full(bool full) {
 
 bool Broker::room_is_short_locked() const {
   const journal::JournalStats stats = journal_->stats();
-  // Enough for the longest record, and for the deletes of a great many messages.
-  const std::uint64_t reserve = std::max<std::uint64_t>(stats.segment_bytes / 4, 2 << 20);
+  // Enough for the longest record, and to receive and delete all that a segment holds, or nothing would ever be given up again: with
+  // the shortest messages, one by one, that takes four fifths of a segment.
+  const std::uint64_t reserve = std::max<std::uint64_t>(stats.segment_bytes / 8 * 7, 2 << 20);
   return stats.space_is_short && stats.room_bytes < reserve;
 }
 
@@ -392,7 +396,7 @@ LogShape Broker::shape_locked() const {
   shape.needed_bytes = engine_->needed_bytes();
   shape.older_bytes = stats.older_bytes;
   shape.segment_bytes = stats.segment_bytes;
-  shape.snapshot_every = log_between_snapshots(options_.snapshot_bytes, snapshot_size_);
+  shape.snapshot_every = log_between_snapshots(options_.snapshot_bytes, snapshot_size_, stats.disk_free_bytes, stats.segment_bytes);
   return shape;
 }
 

@@ -90,10 +90,10 @@ class Harness final : public ReplyTarget {
     ask(engine::Publish{topic, publication});
   }
   void deadline(milliseconds later = {}) { broker->handle(engine::DeadlineCame{}, clock_.now() + later); }
-  std::size_t receive_and_delete(std::string_view name) {
+  std::size_t receive_and_delete(std::string_view name, int most = 10) {
     engine::ReceiveMessages request;
     request.queue = key(name);
-    request.max_messages = *queue::MaxMessages::of(10);
+    request.max_messages = *queue::MaxMessages::of(most);
     handles_.clear();
     ask(request);
     const auto handles = handles_;
@@ -471,6 +471,36 @@ TEST(BrokerOnAFullDisk, SendsAreRefusedAndDeletesMakeRoomAgain) {
     EXPECT_TRUE(it.broker->writable()) << "the room that deletes made is found without anybody's help";
   }
   EXPECT_EQ(it.ids.size(), sent);
+}
+
+// Whatever is left of the disk when no further segment fits, and although a snapshot was never due.
+TEST(BrokerOnAFullDisk, TheShortestMessagesTakenOneByOneMakeRoomAgain) {
+  for (std::uint64_t rest = 0; rest < 8; ++rest) {
+    journal::FaultyFileSystem files(3);
+    files.set_capacity((6 << 20) + rest * kSegment / 8);
+    Harness it({}, false, &files);
+    it.create("jobs");
+    it.refused = false;
+    std::size_t accepted = 0;
+    for (; accepted < 100'000; ++accepted) {
+      it.send("jobs", "x");
+      if (it.refused) break;
+      if (accepted % 20 != 0) continue;
+      ASSERT_EQ(it.broker->commit(it.end()), CommitState::Durable) << "after " << accepted << " messages";
+      it.broker->maintain();
+      it.broker->finish_upkeep();
+    }
+    ASSERT_TRUE(it.refused);
+    std::size_t taken = 0;
+    while (!it.broker->writable() && it.receive_and_delete("jobs", 1) > 0) {
+      if (++taken % 20 != 0) continue;
+      ASSERT_EQ(it.broker->commit(it.end()), CommitState::Durable) << "after " << taken << " of " << accepted << ", rest " << rest;
+      it.broker->maintain();
+      it.broker->finish_upkeep();
+    }
+    EXPECT_TRUE(it.broker->writable());
+    EXPECT_LT(taken, 2 * kSegment / 144);
+  }
 }
 
 TEST(BrokerOnAFullDisk, AFewOldMessagesDoNotKeepItFull) {

@@ -56,6 +56,7 @@ DataPlane::DataPlane(DataPlaneOptions options, Broker& broker, Clock& clock, net
       secrets_(options_.secrets != nullptr ? *options_.secrets : os_secrets_),
       service_(options_.api, authenticator),
       payloads_(broker, options_.signer, options_.signing_url),
+      unfinished_(options_.unfinished_bytes_max),
       parked_service_(options_.api, authenticator) {
   signed_->loop = &loop_;
   arm_timer();
@@ -105,6 +106,7 @@ void DataPlane::on_receive(net::ConnectionId id, std::string_view bytes) {
   std::string& input = connection->input;
   if (connection->held) {
     input.append(bytes);
+    unfinished_.count(*connection);
     return;
   }
   const bool fresh = input.empty();
@@ -117,6 +119,20 @@ void DataPlane::on_receive(net::ConnectionId id, std::string_view bytes) {
   if (fresh && !connection->closing) input.assign(bytes.substr(used));
   else drop_input(*connection, used);
   if (!input.empty() && (fresh || used > 0)) connection->input_since = loop_.now();
+  unfinished_.count(*connection);
+  if (unfinished_.are_too_long()) refuse_longest_unfinished();
+}
+
+void DataPlane::refuse_longest_unfinished() {
+  const auto in_a_request = [](const Connection& connection) { return connection.open && !connection.closing && !connection.held; };
+  for (Connection* connection : unfinished_.to_refuse(connections_, in_a_request)) {
+    const std::size_t offset = turn_bytes_.size();
+    refuse_broken(*connection, connection->input, 503, "too many long requests are unfinished at once", turn_bytes_);
+    connection->closing = true;
+    drop_input(*connection, connection->input.size());
+    unfinished_.count(*connection);
+    answer_at_once(*connection, next_request_++, offset, true);
+  }
 }
 
 /// The beginning of `input` has been parsed.
@@ -165,6 +181,7 @@ void DataPlane::on_wake() {  // mail, drain and deadline are looked at in on_tur
     Connection* connection = find(id);
     if (connection == nullptr || !std::exchange(connection->held, false)) continue;
     drop_input(*connection, parse(*connection, connection->input));
+    unfinished_.count(*connection);
     if (connection->closing || connection->held) continue;
     if (!connection->input.empty()) connection->input_since = loop_.now();
     if (!may_go_on(*connection)) {
@@ -531,6 +548,8 @@ void DataPlane::on_closed(net::ConnectionId id, net::CloseReason, std::size_t un
     if (!lost.empty()) give_back(lost);
   }
   connection->open = false;
+  connection->input.clear();
+  unfinished_.count(*connection);
   connections_[id.slot].reset();
 }
 

@@ -27,6 +27,7 @@
 #include "server/metrics_sampler.h"
 #include "server/os_secrets.h"
 #include "server/request_counters.h"
+#include "server/unfinished_requests.h"
 #include "server/unsigned_receive.h"
 #include "wire/http/request.h"
 
@@ -38,6 +39,8 @@ struct DataPlaneOptions {
   Chaos* chaos = nullptr;  ///< null: no faults
   /// A request that has begun, and of which nothing more comes; one that comes in drops must be whole after four times this.
   milliseconds half_request_timeout{30'000};
+  /// What requests that are not whole may take together; beyond it the longest unfinished are refused, as 503.
+  std::size_t unfinished_bytes_max = std::size_t{512} << 20;
   milliseconds idle_timeout{300'000};         ///< a kept-alive connection without a request
   /// A request that policies refused, and why. Called under the broker's lock; must not wait.
   std::function<void(const api::ReplyContext& context, std::string_view why)> on_refused;
@@ -120,6 +123,7 @@ class DataPlane final : public net::LoopHandler, public ReplyTarget {
     bool held = false;         // `input` may hold whole requests, which wait until its answers have left
     wire::http::RequestParser parser;
     std::string input;         // the beginning of a request that is not whole, or what is held
+    std::size_t counted_bytes = 0;  // of `input`, in unfinished_
     Instant input_since{};     // when that beginning came
     std::deque<Slot> waiting;  // by request number; empty while answers come at once
     std::uint32_t in_turn = 0; // answers of this turn that are not queued yet
@@ -177,6 +181,7 @@ class DataPlane final : public net::LoopHandler, public ReplyTarget {
   /// How many bytes were whole requests.
   std::size_t parse(Connection& connection, std::string_view received);
   void drop_input(Connection& connection, std::size_t used);
+  void refuse_longest_unfinished();
   [[nodiscard]] bool must_hold(const Connection& connection) const;
   [[nodiscard]] bool may_go_on(const Connection& connection) const;
   void hold(Connection& connection);
@@ -227,6 +232,7 @@ class DataPlane final : public net::LoopHandler, public ReplyTarget {
   api::Service service_;
   BrokerPayloads payloads_;
   std::vector<std::unique_ptr<Connection>> connections_;  // by slot
+  UnfinishedRequests unfinished_;
   std::vector<net::ConnectionId> held_;      // in this turn
   std::vector<net::ConnectionId> going_on_;  // in the next one
   std::uint64_t next_request_ = 1;

@@ -303,6 +303,38 @@ TEST_P(OnEachLoop, ABodyThatDoesNotComeTimesOutInTheProtocolOfItsHead) {
   EXPECT_EQ(slow.receive_all(), "");
 }
 
+TEST_P(OnEachLoop, TheLongestUnfinishedRequestsAreRefusedBeforeTheyTakeAllMemory) {
+  ServerSetup little = setup();
+  little.unfinished_bytes_max = 4 << 20;
+  TestServer server{little};
+  HttpClient half = server.connect();  // a short one, the oldest of all
+  const std::string short_request = sqs("ListQueues", "{}");
+  ASSERT_TRUE(half.send(short_request.substr(0, short_request.size() - 1)));
+  const std::string request = sqs("SendMessage", std::string(1 << 20, 'x'));
+  std::vector<HttpClient> clients;
+  for (int i = 0; i < 12; ++i) {
+    clients.push_back(server.connect());
+    ASSERT_TRUE(clients.back().send(std::string_view{request}.substr(0, request.size() - 1)));
+  }
+  const auto is_refused = [](HttpClient& client) { return client.readable(); };
+  ASSERT_TRUE(eventually([&] { return std::count_if(clients.begin(), clients.end(), is_refused) >= 8; }));
+  const Answer answer = clients.front().answer();
+  EXPECT_EQ(answer.status, 503);
+  EXPECT_NE(answer.body.find("ServiceUnavailable"), std::string::npos) << answer.body;
+  EXPECT_EQ(clients.front().receive_all(), "");
+  EXPECT_FALSE(clients.front().broken());
+  ASSERT_TRUE(clients.back().send("x"));
+  EXPECT_EQ(clients.back().answer().status, 400) << "not refused, and no JSON";
+  ASSERT_TRUE(half.send("}"));
+  EXPECT_EQ(half.answer().status, 200);
+  // Those that have gone no longer count.
+  clients.clear();
+  for (int i = 0; i < 12; ++i) {
+    HttpClient client = server.connect();
+    EXPECT_EQ(client.call(request).status, 400);
+  }
+}
+
 TEST_P(OnEachLoop, TheDateFieldShowsTheSystemsClockWhateverWasMoved) {
   TestServer server{setup()};
   ASSERT_TRUE(server.clock.advance(std::chrono::hours{48}));

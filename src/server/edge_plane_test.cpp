@@ -249,5 +249,19 @@ TEST_F(Edge, ABodyThatIsTooLongIsRefusedWithAProblemDocumentBeforeItIsRead) {
   EXPECT_EQ(client.receive_all(), "");
 }
 
+TEST_F(Edge, TheLongestUnfinishedRequestsAreRefusedBeforeTheyTakeAllMemory) {
+  start();
+  const std::string half = "POST /v1/notifications HTTP/1.1\r\nHost: localhost\r\nContent-Length: 8000000\r\n\r\n" + std::string(7'999'999, ' ');
+  std::vector<HttpClient> clients;
+  for (int i = 0; i < 12; ++i) {
+    clients.push_back(connect());
+    ASSERT_TRUE(clients.back().send(half));
+  }
+  EXPECT_EQ(clients.front().answer().status, 503);
+  EXPECT_EQ(clients.front().receive_all(), "");
+  ASSERT_TRUE(clients.back().send(" "));
+  EXPECT_EQ(clients.back().answer().status, 401);
+}
+
 }  // namespace
 }  // namespace fanfare::server::testing

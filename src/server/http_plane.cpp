@@ -7,7 +7,7 @@ namespace {
 constexpr std::size_t kInputPause = 256 * 1024;  // further pipelined requests wait in the kernel
 }
 
-HttpPlane::HttpPlane(HttpPlaneOptions options, Clock& clock, net::Loop& loop) : clock_(clock), loop_(loop), options_(options) {
+HttpPlane::HttpPlane(HttpPlaneOptions options, Clock& clock, net::Loop& loop) : clock_(clock), loop_(loop), options_(options), unfinished_(options.unfinished_bytes_max) {
   loop_.set_deadline(std::chrono::steady_clock::now() + seconds{1});
 }
 
@@ -60,6 +60,21 @@ void HttpPlane::on_receive(net::ConnectionId id, std::string_view bytes) {
   connection->input.append(bytes);
   if (connection->busy && connection->input.size() > kInputPause) loop_.pause_reading(id);
   parse(*connection);
+  connection = find(id);
+  if (connection == nullptr) return;
+  unfinished_.count(*connection);
+  if (unfinished_.are_too_long()) refuse_longest_unfinished();
+}
+
+void HttpPlane::refuse_longest_unfinished() {
+  const auto in_a_request = [](const Connection& connection) { return connection.open && !connection.busy; };
+  for (Connection* connection : unfinished_.to_refuse(connections_, in_a_request)) {
+    connection->busy = true;
+    connection->keep_alive = false;
+    connection->input = {};
+    unfinished_.count(*connection);
+    on_broken(connection->id, {503, "too many long requests are unfinished at once"});
+  }
 }
 
 void HttpPlane::parse(Connection& connection) {
@@ -93,6 +108,7 @@ void HttpPlane::parse(Connection& connection) {
     }
   }
   connection.input.erase(0, used);
+  unfinished_.count(connection);
   connection.inside = false;
 }
 
@@ -169,6 +185,8 @@ void HttpPlane::on_closed(net::ConnectionId id, net::CloseReason, std::size_t) {
   Connection* connection = find(id);
   if (connection == nullptr) return;
   on_gone(id);
+  connection->input.clear();
+  unfinished_.count(*connection);
   connections_[id.slot].reset();
 }
 

@@ -13,6 +13,7 @@
 
 #include "net/loop.h"
 #include "server/clock.h"
+#include "server/unfinished_requests.h"
 #include "wire/http/request.h"
 #include "wire/http/response.h"
 
@@ -23,6 +24,8 @@ struct HttpPlaneOptions {
   /// A request that has begun, and of which nothing more comes; one that comes in drops must be whole after four times this.
   milliseconds half_request_timeout{30'000};
   milliseconds idle_timeout{120'000};
+  /// What requests that are not whole may take together; beyond it the longest unfinished are refused, as 503.
+  std::size_t unfinished_bytes_max = std::size_t{64} << 20;
 };
 
 class HttpPlane : public net::LoopHandler {
@@ -81,15 +84,18 @@ class HttpPlane : public net::LoopHandler {
     bool inside = false;    // parse() is on the stack: it goes on by itself when the answer has come
     wire::http::RequestParser parser;
     std::string input;
+    std::size_t counted_bytes = 0;  // of `input`, in unfinished_
     Instant input_since{};  // when the beginning of a request that is not whole came
   };
   Connection* find(net::ConnectionId id);
   void parse(Connection& connection);
   void answered(Connection& connection);
+  void refuse_longest_unfinished();
   std::string_view date();
 
   const HttpPlaneOptions options_;
   std::vector<std::unique_ptr<Connection>> connections_;  // by slot
+  UnfinishedRequests unfinished_;
   std::string date_;
   std::int64_t date_second_ = 0;
   bool finishing_ = false;

@@ -84,6 +84,7 @@ struct ServerSetup {
   std::string folder;                    ///< instead of memory
   std::uint64_t snapshot_bytes = 256ull << 20;
   milliseconds half_request_timeout{30'000};
+  std::size_t unfinished_bytes_max = std::size_t{512} << 20;
   bool contents_from_disk = false;
   milliseconds read_again_after{10'000};
   Chaos* chaos = nullptr;
@@ -116,6 +117,7 @@ class TestServer {
     DataPlaneOptions plane_options;
     plane_options.api.receipt_secret = "a secret of at least sixteen bytes";
     plane_options.half_request_timeout = setup.half_request_timeout;
+    plane_options.unfinished_bytes_max = setup.unfinished_bytes_max;
     plane_options.read_again_after = setup.read_again_after;
     plane_options.chaos = setup.chaos;
     plane_options.signer = setup.signer;

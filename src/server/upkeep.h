@@ -40,9 +40,13 @@ struct UpkeepStep {
 /// With messages of 1 KB a snapshot takes a 60th part of their log: each message then pays for seven or eight entries of a snapshot, some
 /// 30 ns each. Half as much would cost a send twice as much of that, and twice as much would double what recovery replays.
 constexpr std::uint64_t kLogPerSnapshotByte = 8;
-/// How much log is written between two snapshots: as configured, or eight times the last one's size if that is more.
-inline std::uint64_t log_between_snapshots(std::uint64_t configured, std::uint64_t last_snapshot_bytes) {
-  return std::max(configured, kLogPerSnapshotByte * last_snapshot_bytes);
+/// How much log is written between two snapshots: as configured, or eight times the last one's size if that is more. Where the disk is
+/// about to be full, at most a quarter of what is free: then a new snapshot finds no room any more, and deletes can give up only that
+/// log which the last one covers.
+inline std::uint64_t log_between_snapshots(std::uint64_t configured, std::uint64_t last_snapshot_bytes, std::uint64_t disk_free_bytes,
+                                           std::uint64_t segment_bytes) {
+  const std::uint64_t usual = std::max(configured, kLogPerSnapshotByte * last_snapshot_bytes);
+  return std::min(usual, std::max({disk_free_bytes / 4, 2 * last_snapshot_bytes, segment_bytes}));
 }
 
 /// For a log that has just been trimmed as far as it could be.

@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <limits>
+
 namespace fanfare::server {
 namespace {
 
@@ -21,10 +23,21 @@ LogShape of_segments(std::uint64_t older) {
   return log;
 }
 
+constexpr std::uint64_t kUnknown = std::numeric_limits<std::uint64_t>::max();
+
 TEST(Upkeep, ALargeSnapshotIsMadeLessOften) {
-  EXPECT_EQ(log_between_snapshots(256 << 20, 0), 256u << 20);
-  EXPECT_EQ(log_between_snapshots(256 << 20, 32 << 20), 256u << 20);
-  EXPECT_EQ(log_between_snapshots(256 << 20, 33 << 20), 264u << 20);
+  EXPECT_EQ(log_between_snapshots(256 << 20, 0, kUnknown, kSegment), 256u << 20);
+  EXPECT_EQ(log_between_snapshots(256 << 20, 32 << 20, kUnknown, kSegment), 256u << 20);
+  EXPECT_EQ(log_between_snapshots(256 << 20, 33 << 20, kUnknown, kSegment), 264u << 20);
+}
+
+TEST(Upkeep, BeforeADiskIsFullASnapshotIsMadeWhileThereIsRoomForIt) {
+  EXPECT_EQ(log_between_snapshots(256 << 20, 0, 2u << 30, kSegment), 256u << 20);
+  EXPECT_EQ(log_between_snapshots(256 << 20, 10 << 20, 100 << 20, kSegment), 25u << 20);
+  EXPECT_EQ(log_between_snapshots(256 << 20, 10 << 20, 60 << 20, kSegment), 20u << 20) << "not more snapshots than log";
+  EXPECT_EQ(log_between_snapshots(256 << 20, 0, 0, kSegment), kSegment);
+  EXPECT_EQ(log_between_snapshots(2 * kSegment, 100 << 20, 0, kSegment), 200u << 20);
+  EXPECT_EQ(log_between_snapshots(kSegment / 2, 0, 0, kSegment), kSegment / 2) << "as configured";
 }
 
 TEST(Upkeep, AYoungLogNeedsNothing) { EXPECT_EQ(decide_upkeep(of_segments(0)), UpkeepStep{}); }

@@ -171,6 +171,11 @@ std::optional<Fault> FaultyFileSystem::next_step() {
   return fault;
 }
 
+std::uint64_t FaultyFileSystem::free_bytes() {
+  const std::scoped_lock lock(mutex_);
+  return capacity_ == ~std::uint64_t{0} ? capacity_ : capacity_ - std::min(capacity_, used());
+}
+
 std::uint64_t FaultyFileSystem::used() const {
   std::uint64_t bytes = 0;
   for (const auto& [name, node] : names_) bytes += node->cache.size();

@@ -72,6 +72,8 @@ class FaultyFileSystem final : public FileSystem {
   Result<Success, FileError> rename(const std::string& from, const std::string& to) override;
   Result<Success, FileError> remove(const std::string& name) override;
   Result<Success, FileError> sync_directory() override;
+  /// Of the capacity; no step, and never a fault.
+  std::uint64_t free_bytes() override;
   Result<std::vector<std::string>, FileError> list() override;
 
  private:

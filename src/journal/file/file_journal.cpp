@@ -86,7 +86,8 @@ class FileJournal final : public Journal {
         committed_end_(scan.end),
         written_end_(scan.end),
         synced_end_(scan.end),
-        next_sequence_(scan.sequence_max + 1) {
+        next_sequence_(scan.sequence_max + 1),
+        disk_is_low_(files_.free_bytes() < 2 * options_.segment_bytes) {
     epoch_ = control_->current().epoch;
     first_position_ = scan.first;
     next_position_ = durable_end_ = scan.end;
@@ -249,6 +250,7 @@ class FileJournal final : public Journal {
     now.log_bytes = durable_end_ - first_position_;
     now.room_bytes = prewritten_room() + pool.ready * (options_.segment_bytes - kSegmentHeaderBytes);
     now.space_is_short = pool.space_is_short;
+    now.disk_free_bytes = files_.free_bytes();
     now.writable = !suspect_ && !fenced_;
     now.failures += pool.failures;
     now.last_failure = failure_.empty() ? pool.last_failure : failure_;
@@ -494,9 +496,11 @@ class FileJournal final : public Journal {
   /// Asks for a spare in time, and lets CONTROL know how far the log has come.
   void after_commit() {
     const std::uint64_t used = kSegmentHeaderBytes + (next_position_ - segments_.back().header.first);
-    // Not before half of the segment is used: a young journal stays small, and an old segment may become free until then.
-    if (used >= options_.segment_bytes / 2 || pool_.space_is_short()) pool_.want(used >= options_.segment_bytes / 4 * 3);
+    // Not before half of the segment is used: a young journal stays small, and an old segment may become free until then. Where there
+    // may be no room for a spare, its owner must know while most of the segment is left.
+    if (used >= options_.segment_bytes / 2 || disk_is_low_ || pool_.space_is_short()) pool_.want(used >= options_.segment_bytes / 4 * 3);
     if (!std::exchange(begun_, false)) return;
+    disk_is_low_ = files_.free_bytes() < 2 * options_.segment_bytes;
     pool_.post([this, durable = durable_end_] { note_durable(durable); });
   }
 
@@ -646,6 +650,7 @@ class FileJournal final : public Journal {
   bool suspect_ = false;                // rule 2
   bool fenced_ = false;
   bool begun_ = false;  // a segment since the last note in CONTROL
+  bool disk_is_low_;    // when the newest segment was begun, there was hardly room for another
 
   LogPosition aim_first_;  // the segment that append() sums for: its first position, seed, and what is left of it
   std::uint32_t aim_seed_ = 0;

@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <sys/file.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <sys/uio.h>
 #include <unistd.h>
 
@@ -165,6 +166,12 @@ class PosixFolder final : public FileSystem {
   Result<Success, FileError> sync_directory() override {
     if (uninterrupted([&] { return ::fsync(folder_.number()); }) != 0) return FileError{errno, "fsync of the folder"};
     return Success{};
+  }
+
+  std::uint64_t free_bytes() override {
+    struct statvfs disk {};
+    if (::fstatvfs(folder_.number(), &disk) != 0) return FileSystem::free_bytes();
+    return std::uint64_t{disk.f_bavail} * disk.f_frsize;
   }
 
   Result<std::vector<std::string>, FileError> list() override {
