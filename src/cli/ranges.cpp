@@ -57,4 +57,10 @@ CLI::Validator region_name() {
   });
 }
 
+CLI::Validator not_empty() {
+  return validator([](const std::string& value) -> std::string {
+    return value.empty() ? "'' is no value; write one, or leave the option out" : "";
+  });
+}
+
 }  // namespace fanfare::cli

@@ -16,4 +16,7 @@ CLI::Validator account_digits();
 /// `us-east-1`: 1 to 64 letters, digits and hyphens.
 CLI::Validator region_name();
 
+/// Anything but an empty text, which a variable that is not set gives: it must not stand for an option that was left out.
+CLI::Validator not_empty();
+
 }  // namespace fanfare::cli

@@ -33,5 +33,10 @@ TEST(Ranges, AccountsAndRegionsHaveTheirForm) {
   for (const std::string& value : {std::string{}, std::string{"us east"}, std::string(65, 'x')}) EXPECT_NE(says(region_name(), value).find("is no region"), std::string::npos) << value;
 }
 
+TEST(Ranges, AnEmptyTextIsNoValue) {
+  EXPECT_EQ(says(not_empty(), "x"), "");
+  EXPECT_EQ(says(not_empty(), ""), "'' is no value; write one, or leave the option out");
+}
+
 }  // namespace
 }  // namespace fanfare::cli

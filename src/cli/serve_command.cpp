@@ -23,9 +23,14 @@ struct Flags {
 template <class T>
 CLI::Option* add_option(CLI::App& command, const std::shared_ptr<Flags>& flags, const std::string& name, T server::ServeOptions::*member,
                 const std::string& help, const std::string& type) {
-  return command.add_option(name, flags->values.*member, help)->type_name(type)->default_str("")->each([flags, member](const std::string&) {
-    flags->given.push_back([flags, member](server::ServeOptions& options) { options.*member = flags->values.*member; });
-  });
+  CLI::Option* option =
+      command.add_option(name, flags->values.*member, help)->type_name(type)->default_str("")->each([flags, member](const std::string&) {
+        flags->given.push_back([flags, member](server::ServeOptions& options) { options.*member = flags->values.*member; });
+      });
+  // Where the default is a text, the server itself says what is accepted.
+  if constexpr (std::is_same_v<T, std::string>)
+    if ((server::ServeOptions{}.*member).empty()) option->check(not_empty());
+  return option;
 }
 
 void add_switch(CLI::App& command, const std::shared_ptr<Flags>& flags, const std::string& name, bool server::ServeOptions::*member,
@@ -40,7 +45,7 @@ void add_serve_command(CLI::App& app, int& exit_code) {
   auto flags = std::make_shared<Flags>();  // shared: CLI11 keeps the callbacks
   CLI::App& command = *app.add_subcommand("serve", "Run the broker, the live gateway and the inbox");
   using server::ServeOptions;
-  command.add_option("--config", flags->config, "YAML file with the same names; a flag wins")->type_name("FILE");
+  command.add_option("--config", flags->config, "YAML file with the same names; a flag wins")->type_name("FILE")->check(not_empty());
   add_option(command, flags, "--data", &ServeOptions::data, "journal, inbox and keys (./fanfare-data)", "DIR");
   add_switch(command, flags, "--memory", &ServeOptions::memory, "write nothing to disk");
   add_option(command, flags, "--listen", &ServeOptions::listen, "SNS, SQS, STS (127.0.0.1:4566; port 0 picks a free one)", "HOST:PORT");

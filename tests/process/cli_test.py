@@ -58,6 +58,12 @@ class CommandLine(unittest.TestCase):
             with self.subTest(arguments):
                 self.assertEqual(self.refused(*arguments).splitlines()[0], says)
 
+    def test_an_empty_value_is_not_taken_for_an_option_that_was_left_out(self):
+        for option in ("--config", "--tls-certificate", "--tls-key", "--identities", "--smtp", "--smtp-from", "--smtp-login-file",
+                       "--smtp-ca-file", "--chaos", "--edge-files"):
+            with self.subTest(option=option):
+                self.assertIn("%s: '' is no value; write one, or leave the option out" % option, self.refused("serve", option, ""))
+
     def test_a_folder_is_no_configuration(self):
         with tempfile.TemporaryDirectory() as folder:
             self.assertEqual(self.refused("serve", "--config", folder), "fanfare: %s: cannot be read: Is a directory\n" % folder)
