@@ -102,7 +102,8 @@ struct LoopOptions {
   std::size_t output_limit = std::size_t{64} << 20;
   /// How long a connection closed with After::Flush is kept, its input discarded, for the peer to read the last bytes;
   /// closing at once while input is unread would reset the connection and destroy them [RFC 9112 9.6]. A peer that goes
-  /// on sending, as one does that reads only when its request is out, is kept as long again, and again, up to linger_most.
+  /// on sending, as one does that reads only when its request is out, is kept as long again, and again, up to linger_most;
+  /// where descriptors have run out, only once.
   milliseconds linger{2000};
   milliseconds linger_most{30'000};
   /// Handed to the handler at once at most; also how much is received from one connection before others have their

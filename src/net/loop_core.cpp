@@ -264,6 +264,10 @@ LoopCore::Accepting LoopCore::accept_failed(std::uint32_t listener, int error) {
     case EMFILE:
     case ENFILE:
       FANFARE_MARK(net_out_of_descriptors);
+      if (end_lingers_that_were_prolonged()) {
+        hold_for_a_moment(listener);
+        return Accepting::Held;
+      }
       for (int i = 0; i < 16; ++i) {
         const Shed shed = shed_one(listener);
         if (shed == Shed::Nobody)
@@ -652,6 +656,18 @@ void LoopCore::end_lingers() {
     if (c.generation == id.generation && c.state == State::Lingering) break;
     lingering_.pop_front();
   }
+}
+
+/// Whoever goes on sending after its answer keeps its descriptor only as long as nobody waits for one.
+bool LoopCore::end_lingers_that_were_prolonged() {
+  bool any = false;
+  for (const auto& [id, until, since] : lingering_) {
+    const Connection& c = at(id.slot);
+    if (c.generation != id.generation || c.state != State::Lingering || now_ < since + options_.linger) continue;
+    discard_ended(id.slot);
+    any = true;
+  }
+  return any;
 }
 
 void LoopCore::flush() {

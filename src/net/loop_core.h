@@ -200,6 +200,7 @@ class LoopCore : public Loop {
   void deliver_ready();
   void tell_closed(ConnectionId id, CloseReason reason, std::size_t unsent);
   void end_lingers();
+  bool end_lingers_that_were_prolonged();
   void resume_accepting();
   void flush();
   void flush(std::uint32_t slot);

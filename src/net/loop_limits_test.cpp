@@ -229,6 +229,41 @@ TEST_P(LoopLimits, WithoutFreeDescriptorsPeersAreRefusedAndTheLoopDoesNotSpin) {
   EXPECT_LE(server.loop->statistics().turns, 500u);
 }
 
+TEST_P(LoopLimits, WithoutFreeDescriptorsPeersThatGoOnSendingAfterTheirAnswerMakeRoom) {
+#if defined(__SANITIZE_ADDRESS__)
+  GTEST_SKIP() << "UBSan checks types through a pipe, and takes its failure without free descriptors for a finding";
+#endif
+  LoopOptions options;
+  options.refusal = "come back later";
+  options.linger = 200ms;
+  options.linger_most = 1h;
+  Server server{GetParam(), options};
+  server.receive = [&](ConnectionId id, std::string_view) {
+    EXPECT_EQ(server.loop->send(id, "answer"), SendResult::Queued);
+    server.loop->close(id, After::Flush);
+  };
+  std::vector<Client> senders;
+  for (int i = 0; i < 8; ++i) senders.push_back(Client::unconnected(server.address));
+  DescriptorsUsedUp none_left{9};  // one is for the newcomer
+  server.start();
+  for (Client& client : senders) {
+    ASSERT_TRUE(client.connect(server.address));
+    ASSERT_TRUE(client.send("x"));
+    ASSERT_EQ(client.receive(6), "answer");
+  }
+  std::string told = options.refusal;
+  const Instant limit = std::chrono::steady_clock::now() + kPatience;
+  while (told == options.refusal && std::chrono::steady_clock::now() < limit) {
+    Client newcomer{server.address};
+    newcomer.send("x");
+    while (!newcomer.readable(20ms) && std::chrono::steady_clock::now() < limit)
+      for (Client& client : senders) client.send_some("more");
+    told = newcomer.receive_all();
+    for (Client& client : senders) client.send_some("more");
+  }
+  EXPECT_EQ(told, "answer");
+}
+
 TEST_P(LoopLimits, WithoutEvenASpareDescriptorAcceptingWaitsAndGoesOnByItself) {
 #if defined(__SANITIZE_ADDRESS__)
   GTEST_SKIP() << "UBSan checks types through a pipe, and takes its failure without free descriptors for a finding";
