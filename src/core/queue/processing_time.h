@@ -86,10 +86,10 @@ class ProcessingTime {
   std::int64_t begun_ = 0;  // of those that run: how long after from() they began, in all
 };
 
-/// Whether a group whose recent processing time is `own` of the queue's `all` is noisy by that: more than a tenth, beside somebody
-/// else. Half a minute is a tenth of what one consumer has in five: a group that took less holds nobody up, whatever its share.
+/// Whether a group whose recent processing time is `own` of the queue's `all` is noisy by that: more than a tenth. Who is alone in it is,
+/// too: it is in the way of whoever comes next, and has taken nothing yet. Half a minute is a tenth of what one consumer has in five: a group that took less holds nobody up, whatever its share.
 [[nodiscard]] constexpr bool takes_too_long(std::int64_t own, std::int64_t all) {
-  return own >= ProcessingTime::kNoticedFromMs && own * ProcessingTime::kShare > all && all > own;
+  return own >= ProcessingTime::kNoticedFromMs && own * ProcessingTime::kShare > all;
 }
 
 }  // namespace fanfare::queue
