@@ -28,6 +28,19 @@ using testing::Server;
 class LoopLimits : public testing::LoopTest {};
 INSTANTIATE_TEST_SUITE_P(Both, LoopLimits, ::testing::Values(LoopKind::IoUring, LoopKind::Epoll), testing::kind_name);
 
+/// Where descriptors run out. Not under UBSan, which the address sanitizer's build has as well: it looks at an object's type through a
+/// pipe that it opens for that, and when it gets no descriptor says that the type is wrong.
+class LoopWithoutDescriptors : public testing::LoopTest {
+ protected:
+  void SetUp() override {
+#if defined(__SANITIZE_ADDRESS__)
+    GTEST_SKIP() << "UBSan takes the want of descriptors for a finding";
+#endif
+    LoopTest::SetUp();
+  }
+};
+INSTANTIATE_TEST_SUITE_P(Both, LoopWithoutDescriptors, ::testing::Values(LoopKind::IoUring, LoopKind::Epoll), testing::kind_name);
+
 // ---- Limits
 
 TEST_P(LoopLimits, BeyondTheConnectionLimitPeersAreRefusedWithAReason) {
@@ -124,6 +137,7 @@ TEST_P(LoopLimits, ThousandsThatHaveSentBeforeTheyAreAcceptedAreAllServed) {
   std::size_t backlog = 0;
   std::ifstream{"/proc/sys/net/core/somaxconn"} >> backlog;
   const std::size_t count = std::min({std::size_t{3000}, (limit.rlim_cur - 200) / 2, backlog});
+  // Fewer fit into the submission queue beside what it holds: the loop would serve them whatever it does, and the test show nothing.
   if (count < 1500) GTEST_SKIP() << "this system lets no more than " << count << " wait";
   LoopOptions options;
   options.receive_buffers = 4;
@@ -191,10 +205,7 @@ class DescriptorsUsedUp {
   std::vector<int> fillers_;
 };
 
-TEST_P(LoopLimits, WithoutFreeDescriptorsPeersAreRefusedAndTheLoopDoesNotSpin) {
-#if defined(__SANITIZE_ADDRESS__)
-  GTEST_SKIP() << "UBSan checks types through a pipe, and takes its failure without free descriptors for a finding";
-#endif
+TEST_P(LoopWithoutDescriptors, WithoutFreeDescriptorsPeersAreRefusedAndTheLoopDoesNotSpin) {
   LoopOptions options;
   options.refusal = "come back later";
   Server server{GetParam(), options};
@@ -229,10 +240,7 @@ TEST_P(LoopLimits, WithoutFreeDescriptorsPeersAreRefusedAndTheLoopDoesNotSpin) {
   EXPECT_LE(server.loop->statistics().turns, 500u);
 }
 
-TEST_P(LoopLimits, WithoutFreeDescriptorsPeersThatGoOnSendingAfterTheirAnswerMakeRoom) {
-#if defined(__SANITIZE_ADDRESS__)
-  GTEST_SKIP() << "UBSan checks types through a pipe, and takes its failure without free descriptors for a finding";
-#endif
+TEST_P(LoopWithoutDescriptors, WithoutFreeDescriptorsPeersThatGoOnSendingAfterTheirAnswerMakeRoom) {
   LoopOptions options;
   options.refusal = "come back later";
   options.linger = 200ms;
@@ -264,10 +272,7 @@ TEST_P(LoopLimits, WithoutFreeDescriptorsPeersThatGoOnSendingAfterTheirAnswerMak
   EXPECT_EQ(told, "answer");
 }
 
-TEST_P(LoopLimits, WithoutEvenASpareDescriptorAcceptingWaitsAndGoesOnByItself) {
-#if defined(__SANITIZE_ADDRESS__)
-  GTEST_SKIP() << "UBSan checks types through a pipe, and takes its failure without free descriptors for a finding";
-#endif
+TEST_P(LoopWithoutDescriptors, WithoutEvenASpareDescriptorAcceptingWaitsAndGoesOnByItself) {
   Server server{GetParam()};
   server.receive = [&](ConnectionId id, std::string_view bytes) {
     EXPECT_EQ(server.loop->send(id, bytes), SendResult::Queued);

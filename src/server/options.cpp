@@ -97,11 +97,15 @@ Setter set(T ServeOptions::*member) {
       options.*member = text(node, key);
       // An empty value stands for a missing one inside: as from a variable that is not set, it must not turn TLS off without a word.
       if ((options.*member).empty() && (ServeOptions{}.*member).empty()) refuse(node, key, "'' is no value; write one, or leave the key out");
+    } else if constexpr (std::is_same_v<T, bool>) {
+      options.*member = boolean(node, key);
+    } else if constexpr (std::is_same_v<T, int> || std::is_same_v<T, std::optional<int>>) {
+      options.*member = whole(node, key);
+    } else if constexpr (std::is_same_v<T, std::uint64_t>) {
+      options.*member = bytes(node, key);
+    } else {
+      options.*member = sources(node, key);
     }
-    if constexpr (std::is_same_v<T, bool>) options.*member = boolean(node, key);
-    else if constexpr (std::is_same_v<T, int> || std::is_same_v<T, std::optional<int>>) options.*member = whole(node, key);
-    else if constexpr (std::is_same_v<T, std::uint64_t>) options.*member = bytes(node, key);
-    else if constexpr (!std::is_same_v<T, std::string>) options.*member = sources(node, key);
   };
 }
 

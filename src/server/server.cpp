@@ -48,9 +48,7 @@ struct StartFailure {
   std::string reason;
 };
 
-// Of requests that are not whole: of all loops together, and of one at least (some of the longest).
-constexpr std::size_t kUnfinishedBytesMax = std::size_t{512} << 20;
-constexpr std::size_t kUnfinishedBytesMin = std::size_t{32} << 20;
+constexpr std::size_t kUnfinishedBytesMin = std::size_t{32} << 20;  // of requests that are not whole, a loop: some of the longest
 constexpr milliseconds kDrainLimit{5'000};  // answers on their way; nothing here waits longer for itself
 
 /// Reads the secret that authenticates receipt handles, or makes it.
@@ -367,7 +365,7 @@ int run(const ServeOptions& options, const sigset_t& signals, Log& log) {
   }
 
   const int threads = options.threads.value_or(static_cast<int>(std::clamp(std::thread::hardware_concurrency(), 1u, 256u)));
-  plane_options.unfinished_bytes_max = std::max(kUnfinishedBytesMax / static_cast<std::size_t>(threads), kUnfinishedBytesMin);
+  plane_options.unfinished_bytes_max = std::max(plane_options.unfinished_bytes_max / static_cast<std::size_t>(threads), kUnfinishedBytesMin);
   RefusedConnections refused;
   std::vector<DataLoop> data_loops;
   MetricsSampler sampler{broker};

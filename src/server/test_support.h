@@ -84,7 +84,7 @@ struct ServerSetup {
   std::string folder;                    ///< instead of memory
   std::uint64_t snapshot_bytes = 256ull << 20;
   milliseconds half_request_timeout{30'000};
-  std::size_t unfinished_bytes_max = std::size_t{512} << 20;
+  std::size_t unfinished_bytes_max = DataPlaneOptions{}.unfinished_bytes_max;
   bool contents_from_disk = false;
   milliseconds read_again_after{10'000};
   Chaos* chaos = nullptr;

@@ -77,6 +77,11 @@ struct Archives : EngineFixture {
   }
 };
 
+/// The same, whose contents are on the disk only.
+struct ArchivesOnDisk : Archives {
+  ArchivesOnDisk() : Archives(7, EngineOptions{.resident_bytes_max = 0}) {}
+};
+
 TEST(Archive, ATopicWithAnArchivePolicyCannotBeDeleted) {
   Archives e;
   EXPECT_EQ(e.topic_error(DeleteTopic{topic_key("t.fifo")}), Code::ArchivePolicyInTheWay);
@@ -257,9 +262,7 @@ TEST(Archive, EndingTheArchiveFailsItsReplaysAndLosesNothingNew) {
 }
 
 TEST(Archive, WhatAReplayStillOwesComesAlsoWhenOneWithAnEndTakesItsPlace) {
-  EngineOptions options;
-  options.resident_bytes_max = 0;
-  Archives e(7, options);
+  ArchivesOnDisk e;
   e.say("a1");
   e.drained("live.fifo");
   const Subscribed again = e.replay("again.fifo", kStart);
@@ -278,9 +281,7 @@ TEST(Archive, WhatAReplayStillOwesComesAlsoWhenOneWithAnEndTakesItsPlace) {
 }
 
 TEST(Archive, WhatNobodyHoldsAnyMoreIsFreedAtOnce) {
-  EngineOptions options;
-  options.resident_bytes_max = 0;
-  Archives e(7, options);
+  ArchivesOnDisk e;
   e.say("a1");
   const Subscribed again = e.replay("again.fifo", kStart);
   e.say("b1");
@@ -395,9 +396,7 @@ TEST(Archive, AFullStorageStopsAReplayUntilThereIsRoom) {
 }
 
 TEST(Archive, ContentsThatAreNotInMemoryAreAskedFor) {
-  EngineOptions options;
-  options.resident_bytes_max = 0;
-  Archives e(7, options);
+  ArchivesOnDisk e;
   for (int i = 0; i < 100; ++i) e.say("a" + std::to_string(i));
   e.drained("live.fifo");
   const Subscribed again = e.replay("again.fifo", kStart);
@@ -418,9 +417,7 @@ TEST(Archive, ContentsThatAreNotInMemoryAreAskedFor) {
 }
 
 TEST(Archive, ContentsFromTheDiskAreAskedForOneSliceAfterTheOther) {
-  EngineOptions options;
-  options.resident_bytes_max = 0;
-  Archives e(7, options);
+  ArchivesOnDisk e;
   for (int i = 0; i < 100; ++i) e.say("a" + std::to_string(i));
   e.drained("live.fifo");
   const Subscribed again = e.replay("again.fifo", kStart);
@@ -434,9 +431,7 @@ TEST(Archive, ContentsFromTheDiskAreAskedForOneSliceAfterTheOther) {
 }
 
 TEST(Archive, AContentThatIsNotHandedInIsAskedForAgainAfterASecond) {
-  EngineOptions options;
-  options.resident_bytes_max = 0;
-  Archives e(7, options);
+  ArchivesOnDisk e;
   e.say("a1");
   e.say("a2");
   e.say("a3");
@@ -482,9 +477,7 @@ TEST(Archive, AReplayWhoseBeginningACrashCutOffBeginsAllTheSame) {
 }
 
 TEST(Archive, AContentThatCannotBeReadIsLeftOutAndTold) {
-  EngineOptions options;
-  options.resident_bytes_max = 0;
-  Archives e(7, options);
+  ArchivesOnDisk e;
   e.say("a1");
   e.say("a2");
   e.replay("again.fifo", kStart);
@@ -562,9 +555,7 @@ TEST(Archive, ASnapshotCarriesTheArchiveAndItsReplays) {
 }
 
 TEST(Archive, RelocationKeepsTheArchiveAlive) {
-  EngineOptions options;
-  options.resident_bytes_max = 0;
-  Archives e(7, options);
+  ArchivesOnDisk e;
   // Regions are 64 KiB: enough to fill some.
   const std::string big(2'000, 'x');
   for (int i = 0; i < 200; ++i) e.say("a" + std::to_string(i) + big);

@@ -205,8 +205,9 @@ class EngineCore {
   /// message back under its old handle, and whoever held the new one would delete nothing.
   void reply_received(const QueueState& queue, CallerId caller, const std::vector<ReceivedMessage>& messages);
   [[nodiscard]] ReceivedMessage describe(const QueueState& queue, const queue::Entry& entry) const;
-  /// Begins to load what deleting these looks at.
+  /// Messages of it were deleted: others may go on, and a group may be noisy since.
   void note_deleted(QueueState& queue);
+  /// Begins to load what deleting these looks at.
   void prefetch_for_delete(const QueueState& queue, std::span<const ReceiptHandle> handles);
   [[nodiscard]] std::optional<QueueError> decide_delete(QueueState& queue, const ReceiptHandle& handle,
                                                         DeletedEvent& event) const;

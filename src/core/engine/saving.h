@@ -1,12 +1,12 @@
 // A snapshot in the making: the state of one moment, written in slices while the engine goes on.
 //
 // Rule 1: what is about to change is kept first, as it was at that moment, unless it was written already: small things (queues without
-//         their messages, topics without their archive, subscriptions) as their section, entries by queue::Queue, the directory and attempts by
-//         themselves, an archived message by itself.
+//         their messages, topics without their archive, subscriptions) as their section, entries by queue::Queue, the directory and
+//         attempts by themselves, an archived message by itself.
 // Rule 2: messages of a queue that is purged or deleted meanwhile are not freed before they are written; neither are archives that
 //         become garbage, nor the numbers of payloads that are released (PayloadStore::hold).
-// Rule 3: messages and archives go before deduplication and attempt ids, of which there may be many more: as long as a message was not written, its
-//         receive and its delete pay for keeping it.
+// Rule 3: messages and archives go before deduplication and attempt ids, of which there may be many more: as long as a message was not
+//         written, its receive and its delete pay for keeping it.
 // Rule 4: memory follows what changes between the begin and the writing of each thing, never the size of the state.
 #pragma once
 

@@ -2,9 +2,9 @@
 // that name below, as archive.h writes them.
 //
 // Version 3, in this order: Head, queues, topics, subscriptions, each followed by its replay and when it left, directory; for each queue
-// with messages or tenants its entries (entries_section.h) and tenants; what topics archive (the same file); duplicates of topics; duplicates and
-// attempts of queues; End with u64 number of entries and archived messages. Older programs wrote duplicates before entries, and, before
-// there were tenants, a queue's noisy groups before both: a reader takes them anywhere behind their queue or topic.
+// with messages or tenants its entries (entries_section.h) and tenants; what topics archive (the same file); duplicates of topics;
+// duplicates and attempts of queues; End with u64 number of entries and archived messages. Older programs wrote duplicates before
+// entries, and, before there were tenants, a queue's noisy groups before both: a reader takes them anywhere behind their queue or topic.
 // Version 2 had, instead of the packed entries and archives, payloads with a number each, groups with a number each, and entries and
 // archives that named both; End had the u32 number of payloads. It is read, no longer written.
 //

@@ -50,6 +50,14 @@ class FairFixture {
     while (queue.advance(now, retention, 3, removed)) {
     }
   }
+  /// Takes the next message, and deletes it so much later.
+  std::string process(milliseconds time) {
+    const std::string group = receive(600s);
+    const SequenceNumber taken = last;
+    pass(time);
+    queue.apply(Removed{taken, now});
+    return group;
+  }
   /// The group's message arrives from another queue, where it has waited.
   void move_here(std::string_view group, seconds age) {
     queue.apply(Arrived{.id = {}, .sequence = queue.next_sequence(), .sent_at = now - age, .visible_at = now, .at = now, .group = group});
@@ -251,11 +259,8 @@ TEST(FairQueue, ARestoredGroupIsAsNoisyAsItWasAndNoMore) {
 TEST(FairQueue, AGroupThatTakesConsumersLongIsNoisyFromTheDeleteOfItsFirstSlowMessage) {
   FairFixture q;
   q.send("slow", 3);
-  EXPECT_EQ(q.receive(600s), "slow");
-  const SequenceNumber slow = q.last;
   q.send("quick", 5);
-  q.pass(40s);
-  q.queue.apply(Removed{slow, q.now});
+  EXPECT_EQ(q.process(40s), "slow");
   EXPECT_EQ(q.noisy(), std::set<std::string>{"slow"}) << "all of 40 seconds, and nothing is in flight";
   q.send("", 1);
   EXPECT_EQ(q.receive_many(6), (std::map<std::string, int>{{"quick", 5}, {"-", 1}})) << "although it came later, and was never received";
@@ -265,15 +270,9 @@ TEST(FairQueue, AGroupThatTakesConsumersLongIsNoisyFromTheDeleteOfItsFirstSlowMe
 TEST(FairQueue, AShortTimeIsNoNoiseWhateverItsShare) {
   FairFixture q;
   q.send("", 1);
-  q.receive(5s);
   q.send("a", 10);
-  q.pass(1s);
-  q.queue.apply(Removed{q.last, q.now});
-  for (int i = 0; i < 3; ++i) {
-    q.receive(600s);
-    q.pass(9'999ms);
-    q.queue.apply(Removed{q.last, q.now});
-  }
+  q.process(1s);
+  for (int i = 0; i < 3; ++i) q.process(9'999ms);
   EXPECT_EQ(q.queue.noisy_groups(), 0u) << "29.997 s in all";
   q.receive(600s);
   q.pass(3ms);
